@@ -162,7 +162,7 @@ class FakeEngine(TreeEngine):
             elif options:
                 probabilities[name] = {option: float(option == values[name]) for option in options}
         value = schema.model_validate(values)
-        return Reply(value, value.model_dump_json(), probabilities)
+        return Reply(value, value.model_dump_json(), probabilities, mass=dict.fromkeys(probabilities, 1.0))
 
     def close(self) -> None:
         """Raise EngineError if answers are left over: the code asked for fewer than the test expects."""

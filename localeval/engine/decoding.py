@@ -34,6 +34,17 @@ def option_shares(logits: Logits, tokens: Sequence[int]) -> npt.NDArray[np.float
     return np.asarray(shares / shares.sum())
 
 
+def option_mass(logits: Logits, tokens: Sequence[int]) -> float:
+    """Return the probability of `tokens` together among all, to four decimals.
+
+    >>> option_mass(np.log(np.array([3, 9, 4], dtype=np.float32)), [0, 2, 0])
+    0.4375
+    """
+    shares = np.exp(logits - logits.max())
+    mass = shares[sorted(set(tokens))].sum(dtype=np.float64) / shares.sum(dtype=np.float64)
+    return round(min(1.0, float(mass)), 4)
+
+
 class ReplyDecoder(Generic[T]):
     """Decodes one reply. It never calls llama.cpp, so that many replies can be decoded together.
 
@@ -66,6 +77,7 @@ class ReplyDecoder(Generic[T]):
         self._state = grammar.start
         self._choice: Choice | None = None  # the one to be decided next
         self._probabilities: dict[str, dict[Any, float]] = {}
+        self._mass: dict[str, float] = {}
         self._truncated, self._decoded = "", 0
         self.feed, self.asked, self.chosen = prompt, len(prompt), 0
         self.draft: list[int] = []
@@ -87,7 +99,14 @@ class ReplyDecoder(Generic[T]):
     def reply(self) -> Reply[T]:
         value = self._grammar.schema.model_validate_json(self._written)
         text = self._written.decode()
-        return Reply(value, text, self._probabilities, self._truncated, self._decoded)  # type: ignore[arg-type]
+        return Reply(
+            value,  # type: ignore[arg-type]
+            text,
+            self._probabilities,
+            self._truncated,
+            self._decoded,
+            self._mass,
+        )
 
     def _step(self, logits: Logits) -> None:
         """Decide a choice, or a token of free text; end free text that is over budget or repeats itself."""
@@ -96,6 +115,7 @@ class ReplyDecoder(Generic[T]):
             choice, self._choice = self._choice, None
             shares = option_shares(logits, self._option_tokens)
             self._probabilities[choice.name] = dict(zip(choice.options, map(float, shares), strict=True))
+            self._mass[choice.name] = option_mass(logits, self._option_tokens)
             best = int(np.argmax(shares))
             if self._temperature > 0:
                 logs = np.log(np.maximum(shares, np.finfo(np.float64).tiny))

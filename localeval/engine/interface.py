@@ -120,6 +120,8 @@ class Reply(Generic[T]):
     probabilities  for each `Literal` field, option -> probability; they sum to 1
     truncated      "", or the reason why a free field was cut: "budget" or "repetition"
     decoded        number of tokens that the model chose, one decode step each
+    mass           for each `Literal` field, the probability, among all tokens, of those that begin an option:
+                   near 0 where the model would rather write something else; {} where that is not known
     """
 
     value: T
@@ -127,6 +129,7 @@ class Reply(Generic[T]):
     probabilities: dict[str, dict[Any, float]] = dataclasses.field(default_factory=dict)
     truncated: str = ""
     decoded: int = 0
+    mass: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
 class States(NamedTuple):

@@ -35,6 +35,7 @@ from localeval.text.display import shorten
 Logits = npt.NDArray[np.float32]
 
 _CACHE_TYPES = {"f16": llama_cpp.GGML_TYPE_F16, "q8_0": llama_cpp.GGML_TYPE_Q8_0}
+_CACHE_GROUP = 32  # numbers that a cache of 8 bits stores with one scale
 _LOG_LINES: collections.deque[str] = collections.deque(maxlen=20)
 
 
@@ -131,6 +132,19 @@ class Tokenizer:
                 f"n_ctx is {self.settings.n_ctx}, but {path.name} was trained on {trained} tokens; "
                 f"choose {remedy}."
             )
+
+        if settings.cache_type != "f16" and (length := self._odd_head_length()):
+            self.close()
+            raise InputError(
+                f"cache_type is {settings.cache_type}, which stores {_CACHE_GROUP} numbers together, but the "
+                f"heads of {path.name} have {length}; leave cache_type out."
+            )
+
+    def _odd_head_length(self) -> int:
+        """Return the length of keys or values of a head if it is no multiple of `_CACHE_GROUP`; else 0."""
+        usual = self.number("embedding_length") // max(1, self.number("attention.head_count"))
+        lengths = [self.number(f"attention.{part}_length") or usual for part in ("key", "value")]
+        return next((length for length in lengths if length % _CACHE_GROUP), 0)
 
     def close(self) -> None:
         """Free everything; calling it again does nothing."""

@@ -29,6 +29,9 @@ from localeval.text.sentences import has_words
 
 VERSION = "10"
 REASON_TOKENS = 120
+LEAST_MASS = (
+    0.5  # a `Verdict.mass` below this is noted: other beginnings are likelier than yes and no together
+)
 CLOSEST, CUT = 2, " … "  # most sentences that are repeated next to a statement, and the mark between them
 
 
@@ -42,6 +45,7 @@ class Verdict(Record):
     coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.text.overlap`)
     unknown_numbers  its numbers that do not occur in the premise
     core             the statement without asides, where it was less probable and so decided (`main_clause`)
+    mass             probability that the judge, free to write anything, would begin a yes or a no there
     """
 
     statement: str
@@ -52,6 +56,7 @@ class Verdict(Record):
     coverage: float = Field(default=1.0, ge=0, le=1)
     unknown_numbers: tuple[str, ...] = ()
     core: str | None = None
+    mass: float = Field(default=1.0, ge=0, le=1)
 
 
 class SupportRecord(Record):
@@ -83,6 +88,7 @@ class Decided(NamedTuple):
     probability: float
     reason: str | None = None
     core: str | None = None
+    mass: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -185,11 +191,20 @@ def judge_support(
         schema,
         REASON_TOKENS if reasoned else 0,
     )
-    decisions = [Decided(probability_of_yes(r), getattr(r.value, "reason", None)) for r in replies]
+    decisions = [
+        Decided(probability_of_yes(r), getattr(r.value, "reason", None), mass=r.mass.get("verdict", 1.0))
+        for r in replies
+    ]
     for i, decision in zip(cores, decisions[len(statements) :], strict=True):
         if decision.probability < decisions[i].probability:
             decisions[i] = decision._replace(core=cores[i])
     return decisions[: len(statements)], count
+
+
+def would_write_otherwise(records: Mapping[str, Any]) -> bool:
+    """Report whether, at some verdict of a sample's records, the judge would rather not write yes or no."""
+    supports = [record for record in records.values() if isinstance(record, SupportRecord)]
+    return any(verdict.mass < LEAST_MASS for record in supports for verdict in record.verdicts)
 
 
 def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[str]:

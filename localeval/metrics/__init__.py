@@ -83,7 +83,7 @@ for _metric in (
            "supported statements / all statements of the response"),
     Metric("full_support", "2", _RESPONSE, _SUPPORT, formulas.full_support,
            "1 if every statement of the response is supported, else 0; soft is P(all supported)"),
-    Metric("groundedness", "1", _RESPONSE, ("grounding",), formulas.groundedness,
+    Metric("groundedness", "2", _RESPONSE, ("grounding",), formulas.groundedness,
            "1 if P(every sentence is supported), by a head, is at least the threshold, else 0; soft is P"),
     Metric("faithfulness_hhem", "1", _RESPONSE, ("statements", "support_hhem"),
            partial(formulas.share, judgement="support_hhem"),

@@ -43,20 +43,21 @@ def full_support(records: Records, options: Options = DEFAULTS) -> Score:
     if not (probabilities := _probabilities(records, "support")):
         return Score.undefined("no_statements")
     by_head = records["support"].all_supported
-    soft = all_supported(probabilities) if by_head is None else by_head
+    soft = all_supported(probabilities) if by_head is None else min(by_head, *probabilities)
     return Score(float(min(probabilities) >= options.threshold), soft)
 
 
 def groundedness(records: Records, options: Options = DEFAULTS) -> Score:
     """1 if P(all sentences of the response are supported), by a head, is at least the threshold, else 0.
 
-    `soft` is that probability. Undefined (`no_statements`) when no sentence claims anything. A probe on
-    hidden states: Azaria and Mitchell 2023.
+    `soft` is that probability, at most the least sentence's. Undefined (`no_statements`) when no sentence
+    claims anything. A probe on hidden states: Azaria and Mitchell 2023.
     """
     record = records["grounding"]
     if not record.sentences:
         return Score.undefined("no_statements")
-    return Score(float(record.all_supported >= options.threshold), record.all_supported)
+    soft = min(record.all_supported, *(sentence.probability for sentence in record.sentences))
+    return Score(float(soft >= options.threshold), soft)
 
 
 def factual_correctness(records: Records, options: Options = DEFAULTS) -> Score:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from localeval.judgements import most_windows
 from localeval.judgements.context import language_of
+from localeval.judgements.support import would_write_otherwise
 from localeval.metrics import METRICS
 from localeval.metrics.score import explain
 from localeval.prompts import FENCES
@@ -167,6 +168,8 @@ def notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
         notes.append("<think> removed")
     if any(s.cut in ("budget", "repetition") for s in getattr(records.get("statements"), "sentences", ())):
         notes.append("statements cut")
+    if would_write_otherwise(records):
+        notes.append("the judge would rather write something else than yes or no")
     if columns := dict.fromkeys(match.column for match in find_injections(sample_result.sample, FENCES)):
         notes.append(f"reads like an attack on the judge: {', '.join(columns)}")
     return notes

@@ -1,16 +1,19 @@
-"""Refuse the network in this process: every outgoing connection and every name lookup, and count them.
+"""Refuse the network in this process: connections, name lookups, and sockets that others could reach.
 
-The guard is an audit hook of Python itself. It sits below `socket`, so it sees what any library does with
-Python's sockets, in any thread, and nothing can remove it. It does not see sockets that C code opens itself;
-for those `scripts/prove network` watches the system calls of a whole run.
+The guard is an audit hook of Python itself, which can't be removed. It sits below `socket`, so it sees what
+any library does with Python's sockets, in any thread. It is no wall against code that means to get out: code
+in this process can open it by its own switch; a name given to a bare socket is looked up before the hook
+sees it; and it does not see sockets that C code opens, also through `ctypes`, nor programs that this process
+starts. For those `scripts/prove network` watches the system calls of a whole run.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import sys
 import threading
-from _socket import AF_UNIX
+from _socket import AF_INET, AF_INET6, AF_UNIX
 from typing import Any
 
 from localeval.errors import NetworkRefused
@@ -42,6 +45,8 @@ class _Guard:
             return
         if event in _LOOKUPS:
             action = f"look-up of {_format_address(arguments[0])}"
+        elif event == "socket.bind" and _is_reachable(arguments[0].family, arguments[1]):
+            action = f"listening at {_format_address(arguments[1])}"
         elif event in _OUTGOING and arguments[1] is not None and arguments[0].family != AF_UNIX:
             action = f"{event.rpartition('.')[2]} to {_format_address(arguments[1])}"
         else:
@@ -53,6 +58,21 @@ class _Guard:
         )
 
 
+def _is_reachable(family: int, address: Any) -> bool:
+    """Report whether another machine could reach a socket at `address`.
+
+    >>> [_is_reachable(AF_INET, (host, 80)) for host in ("127.0.0.1", "localhost", "127.net", "0.0.0.0", "")]
+    [False, False, True, True, True]
+    """
+    if family not in (AF_INET, AF_INET6) or not isinstance(address, tuple):
+        return False
+    host = address[0].decode(errors="replace") if isinstance(address[0], bytes) else str(address[0])
+    try:
+        return not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host != "localhost"
+
+
 def _format_address(address: Any) -> str:
     parts = address[:2] if isinstance(address, tuple) else (address,)
     return shorten(":".join(p.decode(errors="replace") if isinstance(p, bytes) else str(p) for p in parts))
@@ -62,10 +82,11 @@ _GUARD = _Guard()
 
 
 def offline() -> None:
-    """Refuse all outgoing network in this process, from now on and for as long as it lives.
+    """Refuse the network in this process, from now on and for as long as it lives.
 
     Connections, datagrams and name lookups raise `NetworkRefused` (an `OSError`, so that a library that can
-    do without network does), also to the machine's own address; AF_UNIX sockets, and so socketpairs and event
+    do without network does), also to the machine's own address; so does binding a socket to an address that
+    others can reach. AF_UNIX sockets, and so socketpairs and event
     loops, go on working. Connections that are already open stay open, and programs that this process starts
     are not guarded. The hub's offline switches are set for what is imported later.
     The command line does this in every command but `models fetch` and `pack`.

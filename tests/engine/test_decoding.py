@@ -6,6 +6,7 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
+import pytest
 from outlines.types import JsonSchema
 from outlines.types.dsl import to_regex
 from pydantic import BaseModel
@@ -16,6 +17,7 @@ from localeval.engine.grammar import Grammar
 from localeval.engine.llama import Logits
 from localeval.engine.speculation import NgramIndex
 from localeval.judgements.statements import StatementsReply
+from localeval.judgements.support import DirectReply
 
 
 class Mixed(BaseModel):
@@ -72,3 +74,16 @@ def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engi
     pairs = [(write(seed, drafts=False), write(seed, drafts=True)) for seed in range(20)]
     assert all(plain == drafted for (plain, _), (drafted, _) in pairs)
     assert sum(calls - fewer for (_, calls), (_, fewer) in pairs) > 10
+
+
+def test_the_mass_of_a_verdict_is_what_yes_and_no_have_among_all_tokens(tiny: Engine) -> None:
+    """While their probabilities are those of one against the other."""
+    tokenize = tiny.llama.tokenize
+    (yes,), (no,), (other,) = (tokenize(text) for text in (b"yes", b"no", b"t"))
+    decoder = ReplyDecoder[DirectReply](compiled(tiny, DirectReply), tokenize(b"Tea?"), NgramIndex(()), 0)
+    logits = np.full(tiny.llama.n_vocab, -np.inf, dtype=np.float32)
+    logits[[yes, no, other]] = np.log([0.2, 0.1, 0.7])
+    decoder.advance([logits])
+    reply = decoder.reply()
+    assert reply.mass == {"verdict": 0.3}
+    assert reply.probabilities["verdict"] == pytest.approx({"yes": 2 / 3, "no": 1 / 3})

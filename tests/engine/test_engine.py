@@ -62,6 +62,8 @@ def test_every_item_gets_a_legal_reply(tiny: Engine, schema: type[BaseModel], te
         assert legal.fullmatch(reply.text)
         assert schema.model_validate_json(reply.text) == reply.value
         assert (reply.decoded <= 24, set(reply.probabilities)) == (True, literals)
+        assert set(reply.mass) == literals
+        assert all(0 <= mass <= 1 for mass in reply.mass.values())
         for name, shares in reply.probabilities.items():
             assert sum(shares.values()) == pytest.approx(1, abs=1e-9)
             if temperature == 0:
@@ -149,6 +151,8 @@ def test_what_cant_judge_is_refused(tiny_path: Path, tmp_path: Path, monkeypatch
         assert re.search(f"trained on {remedy}", refusal)
     monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: False)
     assert "n_gpu_layers is 1" in said(InputError, Engine, enough, EngineSettings(n_gpu_layers=1))
+    refusal = said(InputError, Engine, enough, EngineSettings(n_ctx=2048, cache_type="q8_0"))
+    assert "the heads of enough.gguf have 16; leave cache_type out" in refusal
     Engine(enough, EngineSettings(n_ctx=2048)).close()
     with closing(Engine(write_tiny_spm(tmp_path / "plain.gguf", prefix=False))) as engine:  # it puts none
         assert engine.generate(PREFIX, "context", ["item"], DirectReply)[0].value.verdict in ("yes", "no")

@@ -13,6 +13,7 @@ from localeval import METRICS, Sample, Score, evaluate
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS, JudgeContext
 from localeval.judgements.context_usefulness import UsefulRecord
+from localeval.judgements.grounding import GroundingRecord, ReadSentence
 from localeval.judgements.questions import Drawn, QuestionsRecord
 from localeval.judgements.sentence_relevance import NeededRecord, NeededSentence
 from localeval.judgements.similarity import SimilarityRecord
@@ -99,6 +100,19 @@ def test_a_metric_is_the_fraction_that_it_is_defined_as(
 ) -> None:
     computed = score(name, records, **options)
     assert (computed.value, computed.soft) == pytest.approx((value, soft))
+
+
+def test_a_head_says_no_more_of_a_response_than_of_its_least_sentence() -> None:
+    """Whatever its record says: one sentence at 0.2 among twenty does not pass."""
+    shares = [0.97] * 19 + [0.2]
+    sentences = tuple(
+        ReadSentence(sentence="s", start=0, end=1, probability=p, overlap=(1.0, 1.0, 0.0, 0.0, 1.0))
+        for p in shares
+    )
+    reading = GroundingRecord(sentences=sentences, all_supported=0.7, language="en")
+    assert score("groundedness", {"grounding": reading}) == Score(0.0, 0.2)
+    support = verdicts(*shares).model_copy(update={"by": "head", "all_supported": 0.7})
+    assert score("full_support", {"support": support}) == Score(0.0, 0.2)
 
 
 def test_a_metric_is_undefined_where_nothing_can_be_counted() -> None:

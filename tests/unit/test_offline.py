@@ -62,6 +62,24 @@ def test_every_way_out_is_refused_and_counted(way: Callable[[int], object], list
     assert attempts() == before + 1
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "", "192.0.2.1"])  # noqa: S104
+def test_listening_where_others_could_connect_is_refused_and_counted(host: str) -> None:
+    localeval.offline()
+    before = attempts()
+    with socket.socket() as server, pytest.raises(NetworkRefused, match="listening at"):
+        server.bind((host, 0))
+    with socket.socket(socket.AF_INET6) as server, pytest.raises(NetworkRefused, match="listening at"):
+        server.bind(("::", 0))
+    assert attempts() == before + 2
+
+
+def test_a_socket_that_only_this_machine_can_reach_may_listen() -> None:
+    localeval.offline()
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+
+
 def test_sockets_of_the_file_system_and_event_loops_work_on(tmp_path: Path) -> None:
     localeval.offline()
     before = attempts()

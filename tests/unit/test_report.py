@@ -278,3 +278,25 @@ def test_text_that_a_spreadsheet_would_calculate_has_an_apostrophe_before_it(sig
     for content in (f"a{sign}b", f"2{sign}1", "", "茶\n\t", -0.5, None):
         assert cell(content) == content
     assert cell("a\x00b\x1b[31m\r\nc") == "a b [31m\nc"
+
+
+class _Elsewhere(FakeEngine):
+    """A judge that would begin yes or no with a probability of `mass` only."""
+
+    def __init__(self, answers: list[dict[str, Any]], mass: float) -> None:
+        super().__init__(answers)
+        self.mass = mass
+
+    def generate(self, *given: Any, **options: Any) -> Any:
+        return [replace(reply, mass={"verdict": self.mass}) for reply in super().generate(*given, **options)]
+
+
+@pytest.mark.parametrize(("mass", "is_noted"), [(0.49, True), (0.5, False), (1.0, False)])
+def test_a_judge_that_would_rather_write_something_else_is_noted(mass: float, is_noted: bool) -> None:
+    engine = _Elsewhere([{"statements": ["Tea grows."]}, {"verdict": 0.9}], mass)
+    sample = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
+    result = evaluate([sample], ["faithfulness"], fake_judge(engine))
+    record: Any = result.samples[0].records["support"]
+    assert (record.verdicts[0].probability, record.verdicts[0].mass) == (0.9, mass)
+    assert ("rather write something else" in str(result).replace("\n", " ")) == is_noted
+    assert ("rather write something else" in text_of(result)) == is_noted

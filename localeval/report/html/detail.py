@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from localeval.judgements import Failure, most_windows
 from localeval.judgements.context import language_of
 from localeval.judgements.sentence_relevance import least_answerable
+from localeval.judgements.support import would_write_otherwise
 from localeval.text.display import digits
 from localeval.text.language import strip_thinking
 
@@ -59,6 +60,7 @@ def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
         "thinking": thinks,
         "other_language": language_of(sample) == "other",
         "windows": most_windows(records),
+        "otherwise": would_write_otherwise(records),
         "failures": [(n, r.detail or r.failed) for n, r in all_records.items() if isinstance(r, Failure)],
     }
 
