@@ -14,7 +14,7 @@ from localeval.prompts import Prompt, PromptPrefix
 from localeval.samples import Sample
 from localeval.system.versions import digest
 from localeval.text.display import one_line
-from localeval.text.foreign_words import content_terms, foreign_word
+from localeval.text.foreign_words import content_terms, decision_of, foreign_word
 from localeval.text.sentences import has_words
 
 # Bytes of a response that a small judge takes for too little: as many letters, or 15 Chinese characters.
@@ -108,7 +108,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Question
     prompt = options.prompt("questions", language_of(sample))
     prefix = prompt.prefix("given", given_schema, question=drawn_schema)
     written = statements.write_statements(context, sample) if is_brief(sample) else []
-    completed = " ".join(text for texts, _ in written for text in texts)
+    completed = _completed(response, [text for texts, _ in written for text in texts])
     rendered = prompt.render_context(response=response)
     analysis_budget = ANALYSIS_TOKENS if reasoned else 0
     item = prompt.render_item("given", user_input=sample.user_input or "")
@@ -123,6 +123,18 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Question
         analysis=getattr(real.value, "analysis", None),
         completed=completed,
     )
+
+
+def _completed(response: str, sentences: Sequence[str]) -> str:
+    """Join the sentences that the model made of a brief response, "" for none.
+
+    A "Yes." or "No." of the response stays, since it may be the whole answer: it makes no statement beside
+    others.
+    """
+    completed, decision = " ".join(sentences), decision_of(response)
+    if not completed or not decision or completed.lower().startswith(decision[:-1].lower()):
+        return completed
+    return f"{decision} {completed}"
 
 
 @dataclass(frozen=True)

@@ -193,8 +193,8 @@ def scale_notes(result: Result) -> list[str]:
     if not figures:
         return []
     return [
-        f"answer_relevance: by this embedder unrelated questions have a mean cosine of {' and '.join(figures)}"
-        "; value counts cosines from 0, soft from there"
+        f"answer_relevance: by this embedder unrelated questions have a mean cosine of "
+        f"{' and '.join(figures)}; value counts cosines from 0, soft from there"
     ]
 
 

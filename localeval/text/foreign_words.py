@@ -23,6 +23,7 @@ _HAN_NAME = 3  # characters: of two, many a word is said in others
 _ACRONYM = 3  # capital letters
 _LONGEST_WORD = 30  # letters; longer ones are keys and hashes
 _LONG_TOKEN = re.compile(rf"\w{{{_LONGEST_WORD + 1},}}")
+_FIRST_WORD = re.compile(r"\W{0,9}(\w{1,9})[,.!;:，。！；：]")
 _QUESTION_END = re.compile(r"[?？][\s\"'”’»」』）)\]*_]*$")
 
 
@@ -33,6 +34,7 @@ class _Words(NamedTuple):
     empty: frozenset[str]
     open: frozenset[str]
     choice: frozenset[str]
+    decides: frozenset[str]
     forms: dict[str, frozenset[str]]
     endings: frozenset[str]
     han_light: re.Pattern[str]
@@ -57,6 +59,7 @@ def _words() -> _Words:
         empty=frozenset(english["empty"].split()),
         open=frozenset(english["open"].split()),
         choice=frozenset(english["choice"].split()),
+        decides=frozenset(f"{english['decides']} {chinese['decides']}".split()),
         forms=forms,
         endings=frozenset(["", *english["endings"].split()]),
         han_light=_pattern(" ".join([chinese["open"], chinese["asking"], chinese["generic"]])),
@@ -162,7 +165,7 @@ class Vocabulary:
         return pairs
 
     def covered(self, run: str) -> list[bool]:
-        """Return for each character of a run whether a pair with it occurs; for a lone one, whether it does."""
+        """Return for each character of a run whether a pair with it occurs; or a lone one by itself."""
         if len(run) == 1:
             return [run in self._characters]
         covered = [False] * len(run)
@@ -301,6 +304,16 @@ def _is_new(word: str, known: Vocabulary) -> bool:
     if _is_han(word):
         return not all(known.covered(word))
     return not known.has(word.lower())
+
+
+def decision_of(answer: str) -> str:
+    """Return the "Yes" or "No" with which an answer begins, with the mark behind it; "" without one.
+
+    >>> decision_of("No, it is not."), decision_of("Nobody knows."), decision_of("不是。是木头。")
+    ('No,', '', '不是。')
+    """
+    start = _FIRST_WORD.match(answer)
+    return start[0].strip() if start and start[1].lower() in _words().decides else ""
 
 
 def _is_open(question: str) -> bool:

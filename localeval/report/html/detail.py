@@ -147,6 +147,7 @@ def _contexts(contexts: list[str], records: Mapping[str, Any], threshold: float)
         mark = Mark(passage.start, passage.end, f"c{passage.context}-{passage.start}", probability)
         marks[passage.context].setdefault((passage.start, passage.end), mark)
     useful = getattr(records.get("useful"), "contexts", ())
+    repeats = getattr(records.get("useful"), "repeats", ())
     rows: list[dict[str, Any]] = []
     room = LONGEST_CONTEXTS
     for i, text in enumerate(contexts[:MOST_PER_SAMPLE]):
@@ -154,7 +155,8 @@ def _contexts(contexts: list[str], records: Mapping[str, Any], threshold: float)
             break
         pieces = in_pieces(text, marks[i].values(), room)
         probability = useful[i] if i < len(useful) else None
-        rows.append({"pieces": pieces, "left_out": max(0, len(text) - room), "useful": probability})
+        row = {"pieces": pieces, "left_out": max(0, len(text) - room), "useful": probability}
+        rows.append({**row, "repeats": i in repeats})
         room -= len(text)
     return rows
 
