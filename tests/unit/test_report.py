@@ -182,7 +182,8 @@ def test_an_embedder_that_takes_unrelated_questions_for_alike_is_told_in_table_a
     facts = {"name": "e", "sha256": "e" * 64, "languages": ["en"], "unrelated": {"en": 0.74, "zh": 0.83}}
     result.signature = result.signature.model_copy(update={"embedder": facts})
     for text in (str(result), text_of(result)):
-        assert ("cosine of 0.74" in text, "0.83" in text) == (True, False)  # it reads no Chinese
+        assert "cosine of 0.74" in text
+        assert ("0.83 in Chinese" in text, "cosine of 0.83" in text) == (False, False)  # it reads no Chinese
 
 
 def test_a_drawn_question_with_a_foreign_word_is_told_with_the_word() -> None:

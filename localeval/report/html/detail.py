@@ -199,13 +199,13 @@ def _draws(records: Mapping[str, Any]) -> list[dict[str, Any]]:
     draws = getattr(records.get("questions"), "draws", ())
     cosines = getattr(records.get("similarity"), "cosines", ())
     by_question: dict[str, list[tuple[float, float | None]]] = {}
-    foreign = {draw.question: draw.foreign for draw in draws}
+    foreign = {draw.question: draw.foreign for draw in draws if draw.foreign}
     for draw, cosine in zip_longest(draws, cosines[: len(draws)]):
         by_question.setdefault(draw.question, []).append((draw.sufficient, cosine))
     return [
         {
             "question": question,
-            "foreign": foreign[question],
+            "foreign": foreign.get(question, ""),
             "times": len(pairs),
             "cosine": pairs[0][1],
             "sufficient": sum(probability for probability, _ in pairs) / len(pairs),
