@@ -131,7 +131,8 @@ def _completed(response: str, sentences: Sequence[str]) -> str:
     A "Yes." or "No." of the response stays, since it may be the whole answer: it makes no statement beside
     others.
     """
-    completed, decision = " ".join(sentences), decision_of(response)
+    completed = " ".join(sentences)
+    decision = decision_of(response)
     if not completed or not decision or completed.lower().startswith(decision[:-1].lower()):
         return completed
     return f"{decision} {completed}"

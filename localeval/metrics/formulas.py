@@ -136,7 +136,8 @@ def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:
     >>> answer_relevance({"questions": questions, "similarity": scaled})
     Score(value=0.8, soft=0.375, status='scored', reason='')
     """
-    questions, similarity = records["questions"], records["similarity"]
+    questions = records["questions"]
+    similarity = records["similarity"]
     if not questions.draws:
         return Score.undefined("no_statements")
     sufficient = [draw.sufficient for draw in questions.draws]

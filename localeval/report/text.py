@@ -201,7 +201,8 @@ def scale_notes(result: Result) -> list[str]:
 def high_cosines(result: Result) -> dict[str, float]:
     """Map the languages that the embedder reads to its mean cosine of unrelated questions, if it is high."""
     embedder = result.signature.embedder
-    unrelated, readable = embedder.get("unrelated") or {}, embedder.get("languages") or []
+    unrelated = embedder.get("unrelated") or {}
+    readable = embedder.get("languages") or []
     return {
         code: unrelated[code]
         for code in ("en", "zh")

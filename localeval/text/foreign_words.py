@@ -47,7 +47,8 @@ class _Words(NamedTuple):
 def _words() -> _Words:
     text = (resources.files(__package__) / "question_words.toml").read_text(encoding="utf-8")
     lists = tomllib.loads(text)
-    english, chinese = lists["en"], lists["zh"]
+    english = lists["en"]
+    chinese = lists["zh"]
     forms: dict[str, frozenset[str]] = {}
     for row in english["forms"]:
         group = frozenset(row.split())
@@ -196,7 +197,8 @@ def _is_form(word: str, other: str) -> bool:
     shared = 0
     while shared < len(shorter) and shorter[shared] == longer[shared]:
         shared += 1
-    endings, rest = _words().endings, longer[shared:]
+    endings = _words().endings
+    rest = longer[shared:]
     if shared == len(shorter) == _SHORTEST_STEM:
         # One letter more makes another word of so short a one; "run" doubles its last letter.
         ending = rest.removeprefix(shorter[-1])
@@ -287,7 +289,8 @@ def only_repeats(text: str, question: str) -> bool:
     >>> only_repeats("望澜桥通车了。", question), only_repeats("1962年通车。", question)
     (True, False)
     """
-    known, words = _vocabulary(question), _words()
+    known = _vocabulary(question)
+    words = _words()
     if _QUESTION_END.search(text):
         own = content_words(text)
     elif _is_open(question):
