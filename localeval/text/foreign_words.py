@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
@@ -21,6 +22,7 @@ _SHORTEST_STEM = 3
 _FIRST_PART = 3  # letters of a compound before its last part
 _HAN_NAME = 3  # characters: of two, many a word is said in others
 _ACRONYM = 3  # capital letters
+_MOST_ALIKE = 300  # words with the same first or last letters that are compared, which keeps the time linear
 _LONGEST_WORD = 30  # letters; longer ones are keys and hashes
 _LONG_TOKEN = re.compile(rf"\w{{{_LONGEST_WORD + 1},}}")
 _FIRST_WORD = re.compile(r"\W{0,9}(\w{1,9})[,.!;:，。！；：]")
@@ -76,6 +78,11 @@ def _pattern(words: str) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, ordered)))
 
 
+def _normal(text: str) -> str:
+    """Return the text with full-width letters and digits, ligatures and the like as plain ones."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
 def content_words(text: str) -> list[str]:
     """Return the words that say what `text` is about, in order, without words of questions in general.
 
@@ -85,7 +92,7 @@ def content_words(text: str) -> list[str]:
     (['mill', 'Arl', 'built'], ['望澜桥', '通车'])
     """
     words = _words()
-    text = words.han_light.sub(" ", _LONG_TOKEN.sub(" ", text))
+    text = words.han_light.sub(" ", _LONG_TOKEN.sub(" ", _normal(text)))
     return [
         word
         for word in TERM.findall(text)
@@ -107,14 +114,19 @@ class Vocabulary:
     """The words of a text, with which the words of another text are compared."""
 
     def __init__(self, text: str) -> None:
+        text = _normal(text)
         self.terms = terms(text)
         self._initials = "".join(word[0] for word in TERM.findall(text) if word.lower() not in STOP).lower()
-        self._characters = frozenset(text)
+        self._characters = frozenset("".join(self.terms))
         self._by_start: dict[str, list[str]] = {}
         self._by_end: dict[str, list[str]] = {}
         for word in sorted(self.terms):
-            self._by_start.setdefault(word[:_SHORTEST_STEM], []).append(word)
-            self._by_end.setdefault(word[-_PREFIX:], []).append(word)
+            for group in (
+                self._by_start.setdefault(word[:_SHORTEST_STEM], []),
+                self._by_end.setdefault(word[-_PREFIX:], []),
+            ):
+                if len(group) < _MOST_ALIKE:
+                    group.append(word)
 
     def has(self, word: str) -> bool:
         """Return whether a form of the word, in small letters, occurs, also as the end of a compound.
@@ -268,7 +280,7 @@ def _is_name(word: str, question: str) -> bool:
     """
     if _is_han(word):
         return len(word) >= _HAN_NAME
-    return word != word.lower() and not question.lstrip("\"'“‘*_ ").startswith(word)
+    return word != word.lower() and not _normal(question).lstrip("\"'“‘*_ ").startswith(word)
 
 
 def only_repeats(text: str, question: str) -> bool:
@@ -294,11 +306,11 @@ def only_repeats(text: str, question: str) -> bool:
     if _QUESTION_END.search(text):
         own = content_words(text)
     elif _is_open(question):
-        tokens = TERM.findall(words.han_empty.sub(" ", text))
+        tokens = TERM.findall(words.han_empty.sub(" ", _normal(text)))
         own = [token for token in tokens if token.lower() not in words.empty]
     else:
         return False
-    if any(_is_new(word, known) for word in own):
+    if any(_is_new(word, known) for word in dict.fromkeys(own)):
         return False
     return not unsupported_numbers(text, source_terms([question]))
 
