@@ -44,7 +44,8 @@ class SteadyEngine(FakeEngine):
             if get_origin(field.annotation) is Literal:
                 values[name] = drawn
             elif field.annotation is str:
-                values[name] = f"What is number {drawn:.6f}?"
+                # A key of so many digits is no word that a response could lack.
+                values[name] = f"What is {hashlib.sha256(text.encode()).hexdigest()}?"
             else:
                 values[name] = [item.strip().splitlines()[-1].removeprefix("Sentence: ")]
         self._answers = [values]

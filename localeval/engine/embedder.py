@@ -45,6 +45,7 @@ class Embedder:
         self.languages = files.entry.languages if files.entry else ()
         self.source = files.source
         self.prefix = files.entry.prefix if files.entry else ""
+        self.unrelated = dict(files.entry.unrelated) if files.entry else {}
         self._files = files
         self.threads = EngineSettings(n_threads=threads).n_threads
         self._lock = threading.Lock()
@@ -94,11 +95,12 @@ class Embedder:
         return np.asarray(rows, np.float32)[[index[text] for text in prefixed]]
 
     def signature(self) -> dict[str, Any]:
-        """Return everything that can change a vector, and the languages that the model reads."""
+        """Return everything that can change a vector or a score, and the languages that the model reads."""
         prefix = {"prefix": self.prefix} if self.prefix else {}
+        unrelated = {"unrelated": dict(self.unrelated)} if self.unrelated else {}
         model = {"name": self.name, "sha256": self.sha256, "languages": list(self.languages)}
         packages = {package: version(package) for package in _PACKAGES}
-        return {**prefix, **model, "threads": self.threads, "packages": packages}
+        return {**prefix, **unrelated, **model, "threads": self.threads, "packages": packages}
 
     def close(self) -> None:
         """Free the weights. A later `embed` loads them again."""

@@ -255,7 +255,8 @@ class EmbeddingModel(Protocol):
     """`localeval.engine.embedder.Embedder` is one.
 
     embed      returns one vector per text, in order, all of one length; they are compared by cosine
-    signature  what can change a vector; with `languages` ["en"], samples in another language are reported
+    signature  what can change a vector; with `languages` ["en"], samples in another language are reported;
+               with `unrelated` {"en": 0.77}, its mean cosine of unrelated questions, `soft` counts from there
     """
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]: ...

@@ -11,15 +11,20 @@ from localeval.judgements.context import JudgeContext, Record, response_of
 from localeval.judgements.support import DirectReply
 from localeval.judgements.windows import probability_of_yes, windows
 from localeval.samples import Sample
+from localeval.text.foreign_words import only_repeats
 from localeval.text.language import language
 from localeval.text.sentences import has_words
 
 
 class UsefulRecord(Record):
-    """The probability for each context, 0 to 1, in retrieval order; and the text it was compared with."""
+    """The probability for each context, 0 to 1, in retrieval order; and the text it was compared with.
+
+    repeats  numbers of the contexts, from 0, that only repeat the question: their probability is 0, unasked
+    """
 
     contexts: tuple[float, ...]
     against: Literal["reference", "response"]
+    repeats: tuple[int, ...] = ()
 
 
 def against(sample: Sample) -> Literal["reference", "response"]:
@@ -33,14 +38,16 @@ def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
 
 
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> UsefulRecord:
-    """Ask about each context after the question and the answer. A context without a word is not useful.
+    """Ask about each context after the question and the answer, as far as it says anything.
 
+    A context without a word is not useful, nor is one that only repeats the question (see `only_repeats`).
     Where one is too long, each is cut into windows, and its best window decides.
     """
     question, target, engine = sample.user_input or "", against(sample), context.engine
     answer = (sample.reference or "") if target == "reference" else response_of(sample)
     contexts = sample.retrieved_contexts or []
-    readable = [text for text in contexts if has_words(text)]
+    repeats = {i for i, text in enumerate(contexts) if has_words(text) and only_repeats(text, question)}
+    readable = [text for i, text in enumerate(contexts) if has_words(text) and i not in repeats]
     prompt = context.options.prompt("useful", language(question))
     prefix = prompt.prefix("useful", DirectReply)
     rendered = prompt.render_context(user_input=question, answer=answer)
@@ -58,5 +65,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> UsefulRe
         by_window = iter(probabilities_of([*chain.from_iterable(parts)]))
         probabilities = [max(next(by_window) for _ in text_parts) for text_parts in parts]
     remaining = iter(probabilities)
-    by_context = tuple(next(remaining) if has_words(text) else 0.0 for text in contexts)
-    return UsefulRecord(contexts=by_context, against=target)
+    by_context = tuple(
+        next(remaining) if has_words(text) and i not in repeats else 0.0 for i, text in enumerate(contexts)
+    )
+    return UsefulRecord(contexts=by_context, against=target, repeats=tuple(sorted(repeats)))

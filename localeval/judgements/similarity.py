@@ -5,18 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
-from localeval.judgements.context import JudgeContext, Record
+from localeval.judgements.context import JudgeContext, Record, language_of
 from localeval.judgements.questions import Drawn
 from localeval.samples import Sample
+from localeval.text.display import shorten
 
 UNIT = 1e-3  # a vector whose length is this near to 1 is not rescaled
 
 
 class SimilarityRecord(Record):
-    """The cosine of the real question with each drawn one, in the order of the draws, -1 to 1, unclipped."""
+    """The cosine of the real question with each drawn one, in the order of the draws, -1 to 1, unclipped.
+
+    unrelated  the embedder's mean cosine of questions that have nothing to do with each other, in the
+               language of the response; None where it was not measured
+    """
 
     cosines: tuple[float, ...]
+    unrelated: float | None = None
+
+    def scaled(self) -> tuple[float, ...]:
+        """Return the cosines on a scale on which unrelated questions have about 0; 1 stays 1.
+
+        Those below `unrelated` become 0. Without it they are returned as they are.
+
+        >>> SimilarityRecord(cosines=(1.0, 0.875, 0.5), unrelated=0.75).scaled()
+        (1.0, 0.5, 0.0)
+        >>> SimilarityRecord(cosines=(0.9, -0.1)).scaled()
+        (0.9, -0.1)
+        """
+        zero = self.unrelated
+        if zero is None:
+            return self.cosines
+        return tuple(max(0.0, (cosine - zero) / (1 - zero)) for cosine in self.cosines)
 
 
 def key_fields(context: JudgeContext, _: Sample) -> dict[str, Any]:
@@ -46,4 +68,25 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Si
     lengths[(lengths == 0) | (abs(lengths - 1) <= UNIT)] = 1
     units = (rows / lengths).astype(np.float32)
     cosines = dict(zip(distinct, (units[1:] @ units[0]).tolist(), strict=True))
-    return SimilarityRecord(cosines=tuple(cosines[draw.question] for draw in draws))
+    return SimilarityRecord(
+        cosines=tuple(cosines[draw.question] for draw in draws),
+        unrelated=_unrelated(embedder, language_of(sample)),
+    )
+
+
+def _unrelated(embedder: EmbeddingModel, language: str) -> float | None:
+    """Return the embedder's mean cosine of unrelated questions, from its signature; None if not known.
+
+    A response in another language than English and Chinese is judged by English prompts. Raises InputError
+    for what is no cosine.
+    """
+    by_language = embedder.signature().get("unrelated") or {}
+    cosine = by_language.get("zh" if language == "zh" else "en") if isinstance(by_language, Mapping) else ""
+    if cosine is None:
+        return None
+    if not isinstance(cosine, int | float) or not -1 <= cosine < 1:
+        raise InputError(
+            f"the embedder {type(embedder).__name__} has {shorten(repr(by_language), 60)} as `unrelated` in "
+            'its signature; give a cosine from -1 to below 1 by language, as {"en": 0.77}, or leave it out.'
+        )
+    return float(cosine)

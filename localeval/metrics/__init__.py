@@ -88,7 +88,7 @@ for _metric in (
     Metric("faithfulness_hhem", "1", _RESPONSE, ("statements", "support_hhem"),
            partial(formulas.share, judgement="support_hhem"),
            "supported statements / all statements of the response, decided by HHEM-2.1-Open"),
-    Metric("answer_relevance", "1", ("user_input", "response"), ("questions", "similarity"),
+    Metric("answer_relevance", "2", ("user_input", "response"), ("questions", "similarity"),
            formulas.answer_relevance,
            "mean over n questions drawn from the response of cos(user_input, question) x sufficiency"),
     Metric("context_relevance", "3", ("user_input", "retrieved_contexts"), ("needed",),

@@ -121,8 +121,11 @@ def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:
 
     Sufficiency is whether the response answers a question clearly and completely: the real question, asked
     once (`options.relevance` "question", which agrees best with people), each drawn one ("draws"), or the
-    drawn one with the highest sufficiency ("ragas"). Only the mean is clipped to 0..1. Undefined
-    (`no_statements`) for a response without a word.
+    drawn one with the highest sufficiency ("ragas"). A drawn question with a word that the response does not
+    have (`Drawn.foreign`) counts 0. `value` has the cosines themselves. `soft` has
+    max(0, (cos - u) / (1 - u)), where u is the embedder's mean cosine of unrelated questions, if it is known
+    (`SimilarityRecord.unrelated`). Only the mean is clipped to 0..1. Undefined (`no_statements`) for a
+    response without a word.
 
     >>> from localeval.judgements.questions import Drawn, QuestionsRecord
     >>> from localeval.judgements.similarity import SimilarityRecord
@@ -130,17 +133,25 @@ def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:
     >>> questions = QuestionsRecord(draws=draws, distinct=1.0, sufficient=0.75)
     >>> answer_relevance({"questions": questions, "similarity": SimilarityRecord(cosines=(0.8, 0.6))})
     Score(value=0.7, soft=0.525, status='scored', reason='')
+    >>> scaled = SimilarityRecord(cosines=(1.0, 0.6), unrelated=0.75)
+    >>> answer_relevance({"questions": questions, "similarity": scaled})
+    Score(value=0.8, soft=0.375, status='scored', reason='')
     """
-    questions, cosines = records["questions"], records["similarity"].cosines
+    questions = records["questions"]
+    similarity = records["similarity"]
     if not questions.draws:
         return Score.undefined("no_statements")
     sufficient = [draw.sufficient for draw in questions.draws]
     if options.relevance == "question":
-        sufficient = [questions.sufficient] * len(cosines)
+        sufficient = [questions.sufficient] * len(sufficient)
     elif options.relevance == "ragas":
-        sufficient = [max(sufficient)] * len(cosines)
+        sufficient = [max(sufficient)] * len(sufficient)
     flags = [float(p >= options.threshold) for p in sufficient]
-    return Score(_mean_product(cosines, flags), _mean_product(cosines, sufficient))
+    for i, draw in enumerate(questions.draws):
+        if draw.foreign:
+            flags[i] = 0.0
+            sufficient[i] = 0.0
+    return Score(_mean_product(similarity.cosines, flags), _mean_product(similarity.scaled(), sufficient))
 
 
 def context_relevance(records: Records, options: Options = DEFAULTS) -> Score:

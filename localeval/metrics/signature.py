@@ -128,6 +128,9 @@ def _fields(signature: Signature) -> dict[str, Any]:
             field = f"{name}.{key}"
             if name not in _MODELS or key == "sha256" or field in _ENVIRONMENT:
                 fields[field] = item
+        if name == "embedder" and value:
+            # The scale of answer_relevance's soft, which differs also where only one run has it.
+            fields["embedder.unrelated"] = value.get("unrelated")
     return fields
 
 

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -46,8 +46,16 @@ class HubSource(_Frozen):
         return f"hub {self.repo} @ {self.revision[:10]}"
 
 
+Cosine = Annotated[float, Field(ge=-1, lt=1)]
+
+
 class CatalogEntry(_Frozen):
-    """One model of the catalog. An embedder needs `prefix` before each text."""
+    """One model of the catalog.
+
+    prefix     an embedder's: what it needs before each text
+    unrelated  an embedder's: its mean cosine of unrelated questions, by language ("en", "zh"); empty where it
+               was not measured
+    """
 
     name: str = Field(pattern="^[a-z0-9.-]+$")
     kind: Kind
@@ -57,6 +65,7 @@ class CatalogEntry(_Frozen):
     ram_gb: float = Field(gt=0)
     note: str
     prefix: str = ""
+    unrelated: dict[Literal["en", "zh"], Cosine] = {}
     sources: tuple[HubSource, ...] = ()  # empty: `fetch` needs a folder with the files
 
     @property

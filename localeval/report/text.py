@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 50
 MOST_COLUMNS = 4
 MOST_NAMED = 5
+HIGH_COSINE = 0.5  # of unrelated questions, above which a reader is told
 
 
 def new_table(first: str, *numbers: str) -> Table:
@@ -73,6 +74,7 @@ def as_text(result: Result) -> str:
             notes.setdefault(note.partition(":")[0], []).append(sample_result.sample.id)
     lines += [f"{note}: {join_some(ids, MOST_NAMED)}" for note, ids in notes.items()]
     lines += language_warnings(result)
+    lines += scale_notes(result)
     if result.signature.raw:
         lines.append(
             "probabilities of support are raw: no calibration is in force for this judge and these options"
@@ -170,6 +172,9 @@ def notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
         notes.append("statements cut")
     if would_write_otherwise(records):
         notes.append("the judge would rather write something else than yes or no")
+    foreign = sum(bool(draw.foreign) for draw in getattr(records.get("questions"), "draws", ()))
+    if foreign:
+        notes.append(f"drawn questions with a word that the response lacks: {foreign}")
     if columns := dict.fromkeys(match.column for match in find_injections(sample_result.sample, FENCES)):
         notes.append(f"reads like an attack on the judge: {', '.join(columns)}")
     return notes
@@ -182,6 +187,30 @@ def language_warnings(result: Result) -> list[str]:
         f"{names[model]} reads English only, and this is another language: {join_some(ids, MOST_NAMED)}"
         for model, ids in misread(result).items()
     ]
+
+
+def scale_notes(result: Result) -> list[str]:
+    """Say how alike the embedder takes unrelated questions, where that is high; a line or none."""
+    names = {"en": "English", "zh": "Chinese"}
+    figures = [f"{cosine:.2f} in {names[code]}" for code, cosine in high_cosines(result).items()]
+    if not figures:
+        return []
+    return [
+        f"answer_relevance: by this embedder unrelated questions have a mean cosine of "
+        f"{' and '.join(figures)}; value counts cosines from 0, soft from there"
+    ]
+
+
+def high_cosines(result: Result) -> dict[str, float]:
+    """Map the languages that the embedder reads to its mean cosine of unrelated questions, if it is high."""
+    embedder = result.signature.embedder
+    unrelated = embedder.get("unrelated") or {}
+    readable = embedder.get("languages") or []
+    return {
+        code: unrelated[code]
+        for code in ("en", "zh")
+        if unrelated.get(code, 0) > HIGH_COSINE and (code in readable or "multilingual" in readable)
+    }
 
 
 def misread(result: Result) -> dict[str, list[str]]:

@@ -126,7 +126,7 @@ def test_a_reason_is_asked_for_where_the_window_holds_its_evidence(n_ctx: int) -
 
 def test_a_context_too_long_by_itself_is_of_use_where_its_best_window_is(n_ctx: int) -> None:
     engine = FakeEngine([{"verdict": p} for p in (0.1, 0.8, 0.3)], n_ctx=n_ctx)  # two windows, and one
-    result = evaluate([sample("Tea grows.", [FILLER, "Tea."])], ["context_precision"], fake_judge(engine))
+    result = evaluate([sample("Tea grows.", [FILLER, "Coffee."])], ["context_precision"], fake_judge(engine))
     record: Any = result.samples[0].records["useful"]
     assert record.contexts == (0.8, 0.3)
 
@@ -166,7 +166,7 @@ def test_no_length_of_the_contexts_is_refused_where_a_longer_one_is_not(metric: 
 
 def test_ten_draws_are_asked_at_one_half_each_with_its_own_seed_and_the_real_question_at_zero() -> None:
     engine = Asking(list(VECTORS))
-    for answer in (PAIR["answer"], "Tea sings.", PAIR["answer"]):
+    for answer in (PAIR["answer"], "Tea grows.", PAIR["answer"]):
         fake_judge(engine, FakeEmbedder(VECTORS)).score("answer_relevance", {**PAIR, "answer": answer})
     _, real, drawn = engine.calls[:3]  # the first asks for the statement of a brief answer
     assert (len(real.items), real.temperature, real.seeds) == (1, 0.0, None)

@@ -176,6 +176,37 @@ def test_the_language_is_that_of_most_samples_and_models_that_read_english_alone
     assert '<html lang="en">' in page_of(result)  # one of each
 
 
+def test_an_embedder_that_takes_unrelated_questions_for_alike_is_told_in_table_and_page() -> None:
+    result = small()
+    assert "unrelated" not in str(result) + text_of(result)
+    facts = {"name": "e", "sha256": "e" * 64, "languages": ["en"], "unrelated": {"en": 0.74, "zh": 0.83}}
+    result.signature = result.signature.model_copy(update={"embedder": facts})
+    for text in (str(result), text_of(result)):
+        assert "cosine of 0.74" in text
+        assert ("0.83 in Chinese" in text, "cosine of 0.83" in text) == (False, False)  # it reads no Chinese
+
+
+def test_a_drawn_question_with_a_foreign_word_is_told_with_the_word() -> None:
+    whole = small().samples[0]
+    questions: Any = whole.records["questions"]
+    draws = (questions.draws[0].model_copy(update={"foreign": "zebra"}), *questions.draws[1:])
+    records = {**whole.records, "questions": questions.model_copy(update={"draws": draws})}
+    result = Result([replace(whole, records=records)], METRICS_SHOWN, small().signature)
+    assert "the response lacks: good" in str(result)
+    assert "zebra" in text_of(result)
+    assert "zebra" not in text_of(small())
+
+
+def test_a_context_that_only_repeats_the_question_is_told() -> None:
+    whole = small().samples[0]
+    useful = whole.records["useful"].model_copy(update={"repeats": (0,)})
+    told = Result(
+        [replace(whole, records={**whole.records, "useful": useful})], METRICS_SHOWN, small().signature
+    )
+    assert "only repeats the question" in text_of(told)
+    assert "only repeats the question" not in text_of(small())
+
+
 def test_thinking_and_another_language_are_noted_whatever_was_judged() -> None:
     """Here no statement is made and nothing read."""
     texts = ["<think>Hm.</think>Tea grows.", "Der Tee wächst in den Bergen und wird im Frühling gepflückt."]

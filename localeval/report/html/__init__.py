@@ -21,7 +21,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from localeval.prompts import FENCES
 from localeval.report.html import translations
 from localeval.report.html.detail import LONGEST_STATEMENT, LONGEST_TEXT, detail
-from localeval.report.text import misread, number, span
+from localeval.report.text import high_cosines, misread, number, span
 from localeval.system.files import atomic_write, writing_to
 from localeval.text.display import digits, printable, printable_lines, shorten
 from localeval.text.injection import Injection, find_injections
@@ -77,6 +77,7 @@ def pieces(result: Result, title: str = "") -> Iterator[str]:
         agreement=translations.known_agreement(result.signature),
         listed=listed,
         misread=misread(result),
+        high_cosines=high_cosines(result),
         differ=differ,
         most_named=MOST_NOTED,
         details=details,

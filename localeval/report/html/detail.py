@@ -149,6 +149,7 @@ def _contexts(contexts: list[str], records: Mapping[str, Any], threshold: float)
         mark = Mark(passage.start, passage.end, f"c{passage.context}-{passage.start}", probability)
         marks[passage.context].setdefault((passage.start, passage.end), mark)
     useful = getattr(records.get("useful"), "contexts", ())
+    repeats = getattr(records.get("useful"), "repeats", ())
     rows: list[dict[str, Any]] = []
     room = LONGEST_CONTEXTS
     for i, text in enumerate(contexts[:MOST_PER_SAMPLE]):
@@ -156,7 +157,8 @@ def _contexts(contexts: list[str], records: Mapping[str, Any], threshold: float)
             break
         pieces = in_pieces(text, marks[i].values(), room)
         probability = useful[i] if i < len(useful) else None
-        rows.append({"pieces": pieces, "left_out": max(0, len(text) - room), "useful": probability})
+        row = {"pieces": pieces, "left_out": max(0, len(text) - room), "useful": probability}
+        rows.append({**row, "repeats": i in repeats})
         room -= len(text)
     return rows
 
@@ -199,11 +201,13 @@ def _draws(records: Mapping[str, Any]) -> list[dict[str, Any]]:
     draws = getattr(records.get("questions"), "draws", ())
     cosines = getattr(records.get("similarity"), "cosines", ())
     by_question: dict[str, list[tuple[float, float | None]]] = {}
+    foreign = {draw.question: draw.foreign for draw in draws if draw.foreign}
     for draw, cosine in zip_longest(draws, cosines[: len(draws)]):
         by_question.setdefault(draw.question, []).append((draw.sufficient, cosine))
     return [
         {
             "question": question,
+            "foreign": foreign.get(question, ""),
             "times": len(pairs),
             "cosine": pairs[0][1],
             "sufficient": sum(probability for probability, _ in pairs) / len(pairs),
