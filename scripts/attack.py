@@ -19,7 +19,7 @@ from localeval.judgements.context import NoHead
 from localeval.judgements.grounding import GroundingRecord
 from localeval.judgements.heads import head_digests
 from localeval.judgements.journal import Journal
-from localeval.judgements.support import closest_evidence, judge_support
+from localeval.judgements.support import CLOSEST, judge_support
 from localeval.metrics.statistics import bootstrap_ci
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts.options import DEFAULTS
@@ -27,7 +27,13 @@ from localeval.report.progress import live_line
 from localeval.samples import read_samples
 from localeval.system.versions import digest
 from localeval.text.display import one_line
-from localeval.text.overlap import source_terms, term_recall, unsupported_numbers
+from localeval.text.overlap import (
+    context_sentences,
+    rank_sentences,
+    source_terms,
+    term_recall,
+    unsupported_numbers,
+)
 from localeval.text.sentences import split_sentences
 
 ATTACKS = Path(__file__).with_name("attacks.toml")
@@ -186,8 +192,8 @@ def _ask(cases: Sequence[Case], language: str, judge: Judge, journal: Journal) -
     fingerprint = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompt.sha256]
 
     def decide(case: Case) -> float:
-        evidence = closest_evidence([case.statement], case.contexts)
-        (verdict,), _ = judge_support(context, case.contexts, [case.statement], evidence, language)
+        closest = rank_sentences([case.statement], context_sentences(case.contexts), CLOSEST)
+        (verdict,), _ = judge_support(context, case.contexts, [case.statement], closest, language)
         return verdict.probability
 
     return _decide_all(cases, fingerprint, language, journal, decide)

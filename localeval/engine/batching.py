@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from localeval.engine.interface import ContextTooLong
-from localeval.prompts import join
 
 GLUE_TOKENS = 64  # most tokens of JSON syntax and options that an item's reply has besides its budget
 MOST_WINDOWS = 8
@@ -115,33 +114,32 @@ def shared_length(sequences: Sequence[Sequence[int]]) -> int:
     return next((i for i, column in columns if len(set(column)) > 1), min(map(len, sequences)))
 
 
-def split_windows(sentences: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
-    """Join whole sentences into windows; each repeats the last sentence of the previous one if it fits.
+def split_windows(pieces: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
+    """Join the pieces of a text into windows; each repeats the last piece of the previous one if it fits.
 
-    `sizes` counts the tokens of each sentence, `room` those of a window.
-    Raises ContextTooLong for no room, a sentence longer than a window, or more than MOST_WINDOWS.
+    `sizes` counts the tokens of each piece, `room` those of a window. White space around a window goes.
+    Raises ContextTooLong for no room, a piece longer than a window, or more than MOST_WINDOWS.
 
-    >>> split_windows(["A.", "B.", "C."], [1, 1, 1], 2)
-    ['A.\\nB.', 'B.\\nC.']
+    >>> split_windows(["A.\\n", "B. ", "C."], [1, 1, 1], 2)
+    ['A.\\nB.', 'B. C.']
     >>> len(split_windows(["A."] * MOST_WINDOWS, [1] * MOST_WINDOWS, 1))
     8
-    >>> split_windows(["A.", "B.", "C."], [2, 7, 4], 10)
-    ['A.\\nB.', 'C.']
+    >>> split_windows(["A. ", "B. ", "C."], [2, 7, 4], 10)
+    ['A. B.', 'C.']
     """
     if not room:
         raise ContextTooLong("the rest of the prompt leaves no room for a context")
-    if (longest := max(sizes, default=0)) > room:
-        raise ContextTooLong(f"a sentence of {longest} tokens, {room} fit a window")
     windows: list[str] = []
     start = 0
-    while start < len(sentences) and len(windows) <= MOST_WINDOWS:
+    fits = max(sizes, default=0) <= room
+    while fits and start < len(pieces) and len(windows) <= MOST_WINDOWS:
         end, used = start, 0
-        while end < len(sentences) and used + sizes[end] <= room:
+        while end < len(pieces) and used + sizes[end] <= room:
             used += sizes[end]
             end += 1
-        windows.append(join(sentences[start:end]))
-        # The next window repeats this one's last sentence, unless no other sentence would fit.
-        overlap = end < len(sentences) and sizes[end - 1] + sizes[end] <= room
+        windows.append("".join(pieces[start:end]).rstrip().lstrip("\r\n"))
+        # The next window repeats this one's last piece, unless no other piece would fit.
+        overlap = end < len(pieces) and sizes[end - 1] + sizes[end] <= room
         start = end - 1 if overlap else end
     if not windows or len(windows) > MOST_WINDOWS:
         raise ContextTooLong(

@@ -10,16 +10,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from localeval.engine.batching import split_windows
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings
 from localeval.engine.torch_runtime import silence_transformers, torch_threads
+from localeval.engine.windows import text_windows
 from localeval.errors import InputError, ModelBroken
 from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_CLASSIFIER
 from localeval.prompts import join
 from localeval.system.arguments import whole_number
 from localeval.text.display import encodable, shorten
-from localeval.text.sentences import split_sentences
 
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card
 MAX_PAIR_TOKENS = 4096  # tokens of a pair; attention takes memory by their square, here 0.8 GB a layer
@@ -105,14 +104,13 @@ class Classifier:
 
         Contexts of more than WINDOW tokens are read in windows of whole sentences that share a sentence, and
         the highest probability counts. Without statements: ([], 0). Raises as `probabilities` does, and
-        ContextTooLong for more than eight windows or a sentence longer than a window.
+        ContextTooLong for more than eight windows.
         """
         if not statements:
             return [], 0
         reader, windows = self._loaded()[1], [join(contexts)]
         if len(reader.ids(windows[0])) > WINDOW:
-            sentences = [s.text for text in contexts for s in split_sentences(text)]
-            windows = split_windows(sentences, [len(reader.ids(s)) for s in sentences], WINDOW)
+            windows = text_windows(contexts, lambda part: len(reader.ids(part)), WINDOW)
         probabilities, n = self.probabilities([(w, s) for s in statements for w in windows]), len(windows)
         return [max(probabilities[i : i + n]) for i in range(0, len(probabilities), n)], n
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from localeval.judgements.context import JudgeContext, Record
 from localeval.judgements.support import DirectReply
-from localeval.judgements.windows import ask_in_windows, probability_of_yes
+from localeval.judgements.windows import LONGEST_SHOWN, ask_in_windows, probability_of_yes
 from localeval.samples import Sample
 from localeval.text.display import one_line
 from localeval.text.language import language
@@ -66,15 +66,17 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> NeededRe
     if not sentences:
         return NeededRecord(sentences=(), answerable=0.0, windows=0)
     prompt = context.options.prompt("needed", language(question))
+    shown = [one_line(s.text)[:LONGEST_SHOWN] for s in sentences]
+    items = [
+        prompt.render_item("answerable"),
+        *(prompt.render_item("needed", sentence=text) for text in shown),
+    ]
     replies, count = ask_in_windows(
         context.engine,
         prompt.prefix("needed", DirectReply, answerable=DirectReply),
         lambda part: prompt.render_context(contexts=part, user_input=question),
         contexts,
-        [
-            prompt.render_item("answerable"),
-            *(prompt.render_item("needed", sentence=one_line(s.text)) for s in sentences),
-        ],
+        lambda _: items,
         DirectReply,
     )
     answerable, *probabilities = map(probability_of_yes, replies)

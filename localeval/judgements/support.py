@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 from localeval.judgements import grounding
 from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
 from localeval.judgements.statements import StatementsRecord
-from localeval.judgements.windows import ask_in_windows, probability_of_yes
-from localeval.prompts import Prompt
+from localeval.judgements.windows import LONGEST_SHOWN, ask_in_windows, probability_of_yes
+from localeval.prompts import Prompt, join
 from localeval.samples import Sample
 from localeval.text.claims import main_clause
 from localeval.text.display import one_line
@@ -139,8 +139,7 @@ class SupportTask:
             probabilities, count = context.classifier().support(premise, statements)
             decisions = [Decided(probability) for probability in probabilities]
         else:
-            shown = format_evidence(closest)
-            decisions, count = judge_support(context, premise, statements, shown, record.language)
+            decisions, count = judge_support(context, premise, statements, closest, record.language)
         source = source_terms(premise)
         return SupportRecord(
             verdicts=tuple(
@@ -164,30 +163,35 @@ def judge_support(
     context: JudgeContext,
     premise: Sequence[str],
     statements: Sequence[str],
-    evidence_shown: Sequence[str],
+    closest: Sequence[Sequence[Evidence]],
     language_code: str,
 ) -> tuple[list[Decided], int]:
     """Ask about each statement. Returns the decision on each, and the number of windows.
 
-    A prompt may repeat the statement's `evidence_shown` next to it (see `closest_evidence`). A statement with
-    asides is asked about without them too, and gets the lower of both probabilities (see `main_clause`).
+    A prompt may repeat next to a statement those of its `closest` sentences that the window has. A statement
+    with asides is asked about without them too, and gets the lower of both probabilities (see `main_clause`).
     """
     source = source_terms(premise)
     cores = {i: core for i, text in enumerate(statements) if (core := main_clause(text, source)) != text}
     texts = [*statements, *cores.values()]
-    evidence = [*evidence_shown, *closest_evidence([*cores.values()], premise)]
+    closest_to_cores = rank_sentences([*cores.values()], context_sentences(premise), CLOSEST)
     prompt = prompt_for(context, language_code)
     reasoned = context.options.verdict == "reasoned"
     schema: type[BaseModel] = ReasonedReply if reasoned else DirectReply
+
+    def render_items(part: str) -> list[str]:
+        shown = [*format_evidence(closest, part), *format_evidence(closest_to_cores, part)]
+        return [
+            prompt.render_item("verdict", statement=text, closest=evidence)
+            for text, evidence in zip(texts, shown, strict=True)
+        ]
+
     replies, count = ask_in_windows(
         context.engine,
         prompt.prefix("verdict", schema),
         lambda part: prompt.render_context(contexts=part),
         premise,
-        [
-            prompt.render_item("verdict", statement=text, closest=closest)
-            for text, closest in zip(texts, evidence, strict=True)
-        ],
+        render_items,
         schema,
         REASON_TOKENS if reasoned else 0,
     )
@@ -213,14 +217,20 @@ def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[
     >>> closest_evidence(["Tea needs rain."], ["Tea grows. It needs rain.", "Coffee does not."])
     ['Tea grows. … It needs rain.']
     """
-    return format_evidence(rank_sentences(statements, context_sentences(premise), CLOSEST))
+    closest = rank_sentences(statements, context_sentences(premise), CLOSEST)
+    return format_evidence(closest, join(premise))
 
 
-def format_evidence(closest: Sequence[Sequence[Evidence]]) -> list[str]:
-    """Join each statement's closest sentences, those of most statements first, then by position.
+def format_evidence(closest: Sequence[Sequence[Evidence]], part: str) -> list[str]:
+    """Join those of each statement's closest sentences that `part` of the premise has.
 
-    Prompts that begin alike share that part's computation.
+    Those of most statements come first, then by position: prompts that begin alike share that
+    part's computation. A sentence of more than `LONGEST_SHOWN` characters is left out, so that there is room
+    for the contexts.
     """
+    closest = [
+        [s for s in sentences if s.text in part and len(s.text) <= LONGEST_SHOWN] for sentences in closest
+    ]
     counts = Counter(sentence for sentences in closest for sentence in sentences)
     ordered = (sorted(sentences, key=lambda s: (-counts[s], s.context, s.start)) for sentences in closest)
     return [CUT.join(one_line(sentence.text) for sentence in sentences) for sentences in ordered]

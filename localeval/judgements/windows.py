@@ -7,12 +7,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.batching import GLUE_TOKENS, split_windows
+from localeval.engine.batching import GLUE_TOKENS
 from localeval.engine.interface import Reply, TreeEngine
+from localeval.engine.windows import text_windows
 from localeval.prompts import PromptPrefix, fence, join
-from localeval.text.overlap import context_sentences
 
 T = TypeVar("T", bound=BaseModel)
+LONGEST_SHOWN = 1000  # characters of a sentence of the contexts that an item repeats
 
 
 def windows(
@@ -24,13 +25,13 @@ def windows(
     bare: str,
     budget: int = 0,
 ) -> list[str]:
-    """Join the contexts: whole if they fit, else as windows of whole sentences that overlap by one.
+    """Join the contexts: whole if they fit, else in windows (see `localeval.engine.windows`).
 
     bare    the text before the items, without contexts
     budget  tokens of a reply
 
     An eighth of the engine's context stays free, so that several items are decoded together. Raises
-    ContextTooLong if more than eight windows, or one for part of a sentence, would be needed.
+    ContextTooLong if more than eight windows would be needed.
     """
     reserved = max(engine.settings.n_ctx // 8, budget + GLUE_TOKENS)
     available = engine.settings.n_ctx if prefix is None else engine.room(prefix)
@@ -38,8 +39,7 @@ def windows(
     whole = join(contexts)
     if engine.count(fence(whole)) <= room:
         return [whole]
-    sentences = [s.text for s in context_sentences(contexts)]
-    return split_windows(sentences, [engine.count(fence(s)) + 1 for s in sentences], max(0, room))
+    return text_windows(contexts, lambda part: engine.count(fence(part)) + 1, max(0, room))
 
 
 def ask_in_windows(
@@ -47,16 +47,22 @@ def ask_in_windows(
     prefix: PromptPrefix,
     render: Callable[[str], str],
     contexts: Sequence[str],
-    items: Sequence[str],
+    render_items: Callable[[str], Sequence[str]],
     schema: type[T],
     budget: int = 0,
 ) -> tuple[list[Reply[T]], int]:
-    """Ask each item in every window; `render` turns a window's text into the prompt's context.
+    """Ask each item in every window.
+
+    render        turns a window's text into the prompt's context
+    render_items  turns a window's text into the items, as many for each; those for the whole text are longest
 
     Returns each item's reply with the highest probability of yes (the first of equals), and the window count.
     """
-    parts = windows(engine, prefix, contexts, items, bare=render(""), budget=budget)
-    by_window = [engine.generate(prefix, render(part), items, schema, budget=budget) for part in parts]
+    longest = render_items(join(contexts))
+    parts = windows(engine, prefix, contexts, longest, bare=render(""), budget=budget)
+    by_window = [
+        engine.generate(prefix, render(part), render_items(part), schema, budget=budget) for part in parts
+    ]
     return [max(replies, key=probability_of_yes) for replies in zip(*by_window, strict=True)], len(parts)
 
 

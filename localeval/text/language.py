@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from functools import lru_cache
+from importlib import resources
 from typing import Any
 
 from localeval.errors import InputError
@@ -26,6 +28,14 @@ _MAX_CHARACTERS = 5000  # characters of a text that are examined
 # Words that hardly any other language has. A text is English if they are a tenth of its words.
 _ENGLISH = frozenset(["the", "and", "of", "that", "with", "are", "from", "this", "has", "have", "been"])
 _MIN_ENGLISH = 0.01  # P(English) below which the detector is sure of another language
+_MIN_SHORT_ENGLISH = 0.1  # the same for a short text with words of another language
+_MAX_SHORT_WORDS = 8  # of a text that is told by its small words, where the detector may be unsure
+_MIN_SHORT_WORDS = 3  # of a short sentence whose language is told by its small words
+_MARKABLE = re.compile(r"[^\W\d_]+(?!\.[^\W_])(?!\.\s*\S)")  # a word that no dot abbreviates
+_SENTENCE_END = re.compile(r"[.!?…]\W*$")
+_SMALL_WORD = re.compile(r"\b[^\W\d_A-Z]{4,}\b")
+_ASCII_RUN = re.compile(r"[ -~]{4,}")
+_OPTION = re.compile(r"(?:^|\s)--?[A-Za-z]")  # of a command: "ls -l"
 
 
 def strip_thinking(text: str) -> tuple[str, bool]:
@@ -53,20 +63,26 @@ def language(text: str, question: str = "") -> str:
     """Return "zh", "en" or "other": by the script, and for Latin letters by the words.
 
     A name or a number in Latin letters is Chinese if it answers a Chinese question. Other Latin text counts
-    as English if it has few words, or if the detector is not sure of another language.
+    as English if it has few words and none that only another language has, or if the detector is not sure of
+    another language. Japanese in Han characters alone is "other" where one of them is in no Chinese text.
 
     >>> language("法院判决 Acme 赔偿"), language("Paris."), language("Il pleut souvent en automne.")
     ('zh', 'en', 'other')
     >>> language("1962"), language("1962", "望澜桥哪年通车？")
     ('en', 'zh')
+    >>> language("El molino es viejo."), language("El Salvador"), language("国立国会図書館法")
+    ('other', 'en', 'other')
     """
     if (script_name := script(text)) != "latin":
-        return "zh" if script_name == "han" else "other"
+        is_chinese = script_name == "han" and not (_is_japanese(text) and script(question) != "han")
+        return "zh" if is_chinese else "other"
     text = text[:_MAX_CHARACTERS]
     words = _LETTERS.findall(text.lower())
     too_short = len(words) < _MIN_WORDS or sum(map(len, words)) < _MIN_LETTERS
     if too_short and not _LOWER_CASE.search(text) and script(question) == "han":
         return "zh"
+    if len(words) < _MAX_SHORT_WORDS and _is_foreign_sentence(text, words, question):
+        return "other" if dict(_detector().rank(text))["en"] < _MIN_SHORT_ENGLISH else "en"
     if too_short or sum(map(_ENGLISH.__contains__, words)) >= 0.1 * len(words):
         return "en"
     return "other" if dict(_detector().rank(text))["en"] < _MIN_ENGLISH else "en"
@@ -82,7 +98,7 @@ def script(text: str) -> str:
     """
     if text.isascii():  # its letters, if it has any, are Latin
         return "latin"
-    text = _NO_LANGUAGE.sub(" ", text)
+    text = _ASCII_RUN.sub(_without_command, _NO_LANGUAGE.sub(" ", text))
     letters, han, kana_hangul, latin = (
         sum(map(len, pattern.findall(text))) for pattern in (_LETTERS, _HAN, _KANA_HANGUL, _LATIN)
     )
@@ -101,7 +117,84 @@ def script(text: str) -> str:
     prose = sum(word.islower() + (word.lower() in _ENGLISH) for word in words)
     if chinese and 2 * prose <= len(words) < 2 * han and not _LATIN_END.search(text):
         return "han"
+    # Han characters around words that are in no sentence of another language: names of commands, for example.
+    said = "".join(_LETTERS.findall(text))
+    is_framed = chinese and _HAN.match(said[:1]) and _HAN.match(said[-1:])
+    if is_framed and not any(word.lower() in _all_small_words() for word in words):
+        return "han"
     return "latin"
+
+
+def _without_command(run: re.Match[str]) -> str:
+    """Return " " for a run of ASCII that is a command with an option and no English, else the run."""
+    words = _LETTERS.findall(run[0].lower())
+    is_command = _OPTION.search(run[0]) and not any(word in _small_words("english") for word in words)
+    return " " if is_command else run[0]
+
+
+def _is_foreign_sentence(text: str, words: list[str], question: str) -> bool:
+    """Return whether a short text reads like a sentence of a language that is not English.
+
+    It does with a verb of such a language. With an article it does if it is a whole sentence with another
+    word in small letters, and answers no English question: names and titles have articles, too.
+    """
+    if len(words) < _MIN_SHORT_WORDS or any(word in _small_words("english") for word in words):
+        return False
+    if any(word in _small_words("sentence_words") for word in _MARKABLE.findall(text)):
+        return True
+    asked = _LETTERS.findall(question[:_MAX_CHARACTERS].lower())
+    if any(word in _small_words("english") for word in asked) or not _SENTENCE_END.search(text):
+        return False
+    has_article = any(word in _small_words("name_words") for word in words)
+    others = (word for word in _SMALL_WORD.findall(text) if word not in _small_words("name_words"))
+    return has_article and any(others)
+
+
+def _is_japanese(text: str) -> bool:
+    """Return whether text in Han characters is Japanese: it has some that no Chinese text has together.
+
+    A character is of a language if its old national character set has it: Japan's JIS X 0208, China's
+    GB 2312, Taiwan's Big5. A text with a common Chinese function word is Chinese, whatever names it has.
+
+    >>> _is_japanese("経済産業省"), _is_japanese("中華民國總統府"), _is_japanese("他在渋谷的駅前")
+    (True, False, False)
+    """
+    characters = {c for c in text[:_MAX_CHARACTERS] if _HAN.match(c)}
+    chinese = _data()["chinese"]["only"]
+    if not characters.isdisjoint(chinese):
+        return False
+    sets = {_character_sets(c) for c in characters}
+    is_mixed = _SIMPLIFIED in sets and _TRADITIONAL in sets
+    return _JAPANESE in sets or is_mixed or any(word in text for word in _data()["japanese"]["words"])
+
+
+# Which of the sets for Japanese, simplified and traditional Chinese have a character.
+_JAPANESE, _SIMPLIFIED, _TRADITIONAL = (True, False, False), (True, True, False), (True, False, True)
+
+
+@lru_cache(maxsize=4096)
+def _character_sets(character: str) -> tuple[bool, bool, bool]:
+    def has(encoding: str) -> bool:
+        return bool(character.encode(encoding, "ignore"))
+
+    return has("shift_jis"), has("gb2312"), has("big5")
+
+
+@lru_cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(resources.files("localeval.text").joinpath("language.toml").read_text("utf-8"))
+
+
+@lru_cache
+def _small_words(name: str) -> frozenset[str]:
+    """Return the words of a list, or those of all languages of a table of lists."""
+    words = _data()[name]
+    return frozenset(words if isinstance(words, list) else [word for lst in words.values() for word in lst])
+
+
+@lru_cache
+def _all_small_words() -> frozenset[str]:
+    return _small_words("english") | _small_words("sentence_words") | _small_words("name_words") | _ENGLISH
 
 
 @lru_cache

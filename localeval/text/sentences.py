@@ -1,8 +1,8 @@
 """Split a text into sentences: pysbd, guarded where it hangs, loses text or breaks inside Chinese quotes.
 
 A text is split into lines (`_lines`), those of a wrapped paragraph are joined (`_unwrap`), and each is split
-at the ends of its sentences (`_sentence_ends`, by pysbd in windows or by `_rule_based_ends`), without false
-ends (`_drop_quoted_ends`, `_drop_false_ends`).
+at the ends of its sentences: those of `_sentence_ends` (by pysbd in windows or by `_rule_based_ends`) and of
+`missed_ends`, without false ends (`_drop_quoted_ends`, `_drop_false_ends`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,16 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from localeval.text.breaks import (
+    after_notes,
+    begins_with_answer,
+    begins_with_note,
+    is_ordinal,
+    item_starts,
+    missed_ends,
+    protected_spans,
+    without_bullet,
+)
 from localeval.text.language import script
 
 # pysbd is quadratic in places, so it reads a line in windows. Few sentences are longer than one.
@@ -35,12 +45,19 @@ _PYSBD_MARKERS = re.compile("[∯♨☝♬♭☉☈☇☄ȸȹ☏ƪ♟♝∮⎋�
 
 _HAN = r"[\u3400-\u9fff]"
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([A-Za-z0-9+#._{}=-]{0,30})")
+_LONG_NUMBER = re.compile(r"\s*(\d{3})[.)]\s+(?=\S)")  # of a long list, if the number before it is above
+_LIST_NUMBER = re.compile(r"\d{1,3}")
 _LONE_NUMBER = re.compile(r"\s*\d{1,2}[.)、）]")
 # What may precede the words of a line: quote marks, then bullets or heading signs, then a number.
 _MARKER = re.compile(
     r"\s*(?:>\s*)*(?:[-*+–—]\s+|[•●▪◦‣⁃]\s*|\#{1,6}\s+)*"
     rf"(?:\*\*\d{{1,2}}[.)]\*\*\s+|\d{{1,2}}[.)]\s+|[（(]\d{{1,2}}[)）]\s*|\d{{1,2}}[.．、)）]\s*(?={_HAN}))?"
 )
+
+_BULLET_BEFORE = re.compile(r"[•●▪◦‣■]\s*$")
+# A table's rule, and a row of a table without one, whose cells stand apart.
+_TABLE_RULE = re.compile(r"\|?(?::?-+:?\|)+(?::?-+:?)?")  # without its spaces
+_CELL_MARK = re.compile(r"\s\|\s")
 
 # Widths of a page in letters: shorter lines are a list or a poem, longer ones a paragraph each.
 _WIDTHS, _HAN_WIDTHS = range(40, 131), range(20, 66)
@@ -76,6 +93,8 @@ _SMALL_WORD = re.compile(r"\s+[a-z]+\b")
 _SHORT = re.compile(r"\b[A-Za-z]{1,3}\.$")
 
 _NO_SENTENCE = re.compile(r"\W*\d{1,2}[.)）]\W*|\s*[A-Za-z]+\s*")  # a list number, or the word before it
+
+_FIRST_NUMBER = re.compile(r"\s*\d{3}[.)]\s*")  # at a line's start, of a list that began before the text
 
 _PAIRS = {"”": "“", "」": "「", "』": "『", "》": "《", "）": "（", ")": "(", '"': '"'}
 _MAX_QUOTATION = 120  # a longer quotation is several sentences, not part of one
@@ -113,11 +132,14 @@ def split_sentences(text: str) -> list[Sentence]:
         ends = [len(line)]
         if prose:
             ends, budget = _sentence_ends(line, script_name, budget)
+            ends = sorted({*ends, *missed_ends(line, script_name)})
             if len(ends) > 1:
                 ends = ends if script_name == "latin" else _drop_quoted_ends(line, ends)
-                ends = _drop_false_ends(line, ends)
+                ends = _drop_false_ends(line, _with_notes(line, ends))
+            has_bullet = bool(_BULLET_BEFORE.search(text, max(0, start - 4), start))
+            ends = sorted({*ends, *item_starts(line, has_bullet)})
         for left, right in pairwise([0, *ends]):
-            stripped = line[left:right].lstrip()
+            stripped = without_bullet(line[left:right]) if prose else line[left:right].lstrip()
             if has_words(stripped):
                 offset = start + right - len(stripped)
                 end_of_words = offset + len(stripped.rstrip())
@@ -132,10 +154,12 @@ def has_words(text: str) -> bool:
 
 def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
     """Yield (start, end, is prose) of each line, without list and heading marks; skip fences."""
-    fence, position = "", 0
+    fence, position, number = "", 0, 0
     # A line "42." is a list number with its item on the next line, unless nothing follows.
     last = len(text.rstrip())
-    for raw in text.splitlines(keepends=True):
+    raws = text.splitlines(keepends=True)
+    ruled, rows = _table_rows(raws) if "|" in text else (set[int](), set[int]())
+    for i, raw in enumerate(raws):
         start, position = position, position + len(raw)
         line = raw.rstrip()
         mark = _FENCE.fullmatch(line)
@@ -143,10 +167,40 @@ def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
             yield start, start + len(line), False
         elif mark:
             fence = "" if fence else mark[1]
+        elif i in ruled:
+            yield start + len(line) - len(line.lstrip()), start + len(line), False
         elif position >= last or not _LONE_NUMBER.fullmatch(line):
             marker = _MARKER.match(line)
+            long_number = _LONG_NUMBER.match(line)
+            if long_number and int(long_number[1]) == number + 1:
+                marker = long_number
+            if marker and (digits := _LIST_NUMBER.search(marker[0])):
+                number = int(digits[0])
             words = start + (marker.end() if marker else 0)
-            yield words, start + len(line), not text.startswith("|", words)
+            yield words, start + len(line), i not in rows and not text.startswith("|", words)
+
+
+def _table_rows(lines: list[str]) -> tuple[set[int], set[int]]:
+    """Return the indices of the lines of tables that have a rule, and of rows of tables that have none.
+
+    A table without a rule is at least two lines with as many cells, which marks with spaces set apart.
+
+    >>> _table_rows(["Name | Wings", "---|---", "Bob. Lee | 3", "Tea grows."])
+    ({0, 1, 2}, set())
+    >>> _table_rows(["Bob. Lee | 3", "Ann. Low | 4", "Tea grows."])
+    (set(), {0, 1})
+    """
+    ruled, rows = set[int](), set[int]()
+    cells = [len(_CELL_MARK.findall(line)) for line in lines]
+    for i, line in enumerate(lines):
+        is_rule = "|" in line and bool(_TABLE_RULE.fullmatch("".join(line.split())))
+        if is_rule and i and "|" in lines[i - 1]:
+            ruled.update((i - 1, i))
+        elif i - 1 in ruled and "|" in line:
+            ruled.add(i)
+        if i and cells[i] and cells[i] == cells[i - 1]:
+            rows.update((i - 1, i))
+    return ruled, rows - ruled
 
 
 def _unwrap(
@@ -274,15 +328,19 @@ def _rule_based_ends(text: str, start: int) -> Iterator[int]:
 
 
 def _drop_false_ends(line: str, ends: list[int]) -> list[int]:
-    """Drop ends within a sentence, after a lone word or list number, or between a word and its marks."""
+    """Drop ends within a sentence or code, after a lone word or list number, or before marks of a word."""
     true_ends, start = list[int](), 0
+    whole = bytearray(len(line) + 1)  # 1 within code and math
+    for first, last in protected_spans(line):
+        whole[first + 1 : last] = b"\1" * (last - first - 1)
     capitals = next((c for c in line if c.isalpha()), "").isupper()
     for mark, after in pairwise(ends):
         closing = _CLOSING.match(line, mark)
         end = closing.end() if closing else mark
-        no_sentence = _NO_SENTENCE.fullmatch(line, start, end)
+        no_sentence = _NO_SENTENCE.fullmatch(line, start, end) or _FIRST_NUMBER.fullmatch(line, 0, end)
         lone_marks = not line[end].isspace() and not has_words(line[end:after])
-        if not no_sentence and not lone_marks and not _continues(line, end, capitals):
+        within = whole[end] or lone_marks
+        if not no_sentence and not within and not _continues(line, end, capitals):
             true_ends.append(end)
         start = end
     return [*true_ends, ends[-1]]
@@ -297,7 +355,7 @@ def _continues(line: str, end: int, capitals: bool) -> bool:
     (True, False)
     """
     before = line[max(0, end - 200) : end].rstrip("*_")
-    if not before.endswith((".", "!", "?")):
+    if not before.endswith((".", "!", "?")) or begins_with_answer(line[end : end + 20]):
         return False
     if not line[end].isspace():
         if before[-1] == "." and _NAME_DOT.search(before):
@@ -308,8 +366,21 @@ def _continues(line: str, end: int, capitals: bool) -> bool:
         return bool(_BEFORE_NUMBER.search(before))
     if _BEFORE_ZONE.search(before) and _ZONE.match(line, end):
         return True
+    if before[-1] == "." and before[-2:-1].isdigit() and is_ordinal(before[-30:], line[end : end + 30]):
+        return True
     small = capitals and _SMALL_WORD.match(line, end) and (before[-1] != "." or _SHORT.search(before))
     return bool(small or _BEFORE_NAME.search(before))
+
+
+def _with_notes(line: str, ends: list[int]) -> list[int]:
+    """Move each end behind the marks of footnotes that follow it."""
+    leads = begins_with_note(line)
+    moved = list[int]()
+    for end in ends[:-1]:
+        after = after_notes(line, end, leads)
+        if after < len(line) and line[after:].strip() and after > (moved[-1] if moved else 0):
+            moved.append(after)
+    return [*moved, ends[-1]]
 
 
 def _drop_quoted_ends(line: str, ends: list[int]) -> list[int]:

@@ -1,5 +1,6 @@
 """Faithfulness, long contexts and draws of answer relevance: every expected number is a counted fraction."""
 
+import re
 from typing import Any
 
 import pytest
@@ -106,9 +107,45 @@ def test_long_contexts_are_cut_into_windows_and_the_best_one_decides(n_ctx: int)
     result = evaluate([answer], ["faithfulness"], fake_judge(engine), statements="sentences")
     assert result.samples[0].scores["faithfulness"].soft == 0.8
     assert "contexts read in windows: 3" in str(result)
-    windows = [call.context.splitlines() for call in engine.calls]
-    assert [lines[1] for lines in windows[1:]] == [lines[-2] for lines in windows[:-1]]  # one sentence shared
+    numbers = [re.findall(r"number (\d+) says", call.context) for call in engine.calls]
+    assert [window[0] for window in numbers[1:]] == [
+        window[-1] for window in numbers[:-1]
+    ]  # one sentence shared
     assert "Tea grows." in engine.calls[-1].context
+
+
+def test_windows_keep_the_numbers_and_marks_of_their_text(n_ctx: int) -> None:
+    """Each is a part of the document as it is, so that "the third step" can be judged."""
+    steps = "\n".join(f"{i}. Turn the wheel of the mill to the left and wait." for i in range(1, 90))
+    document = f"# How to stop it\n{steps}\n```sh\nstop --now\n```\n{steps}"
+    engine = FakeEngine([{"verdict": 0.5} for _ in range(8)], n_ctx=n_ctx)
+    evaluate([sample("Tea.", [document])], ["faithfulness"], fake_judge(engine), statements="sentences")
+    windows = [
+        re.search(r"<documents>\n(.*)\n</documents>", call.context, re.DOTALL) for call in engine.calls
+    ]
+    assert len(windows) > 2
+    assert all(window and window[1] in document for window in windows)
+
+
+def test_a_window_shows_beside_a_statement_only_what_it_has_itself(n_ctx: int) -> None:
+    engine = FakeEngine([{"verdict": 0.5} for _ in range(3)], n_ctx=n_ctx)
+    answer = sample("Tea grows on hills.", ["Tea grows in Assam.", FILLER, "Hills are steep."])
+    evaluate([answer], ["faithfulness"], fake_judge(engine), statements="sentences")
+    for words in ("Tea grows in Assam.", "Hills are steep."):
+        shown = [words in call.items[0] for call in engine.calls]
+        assert shown == [words in call.context for call in engine.calls]
+        assert sum(shown) == 1
+
+
+@pytest.mark.parametrize("unit", ["hay and straw ", "乾草和稻草；", "稻", "धान"])
+def test_a_context_without_sentence_marks_is_read_in_windows(n_ctx: int, unit: str) -> None:
+    engine = FakeEngine([{"verdict": p} for p in (0.1, 0.8, 0.3, 0.2)], n_ctx=n_ctx)
+    document = (unit * 5_000)[:6_000] + "Tea grows"
+    result = evaluate(
+        [sample("Tea.", [document])], ["faithfulness"], fake_judge(engine), statements="sentences"
+    )
+    assert result.samples[0].scores["faithfulness"].soft == 0.8
+    assert sum(call.context.count("Tea grows") for call in engine.calls) == 1
 
 
 def test_a_reason_is_asked_for_where_the_window_holds_its_evidence(n_ctx: int) -> None:
@@ -135,7 +172,7 @@ def test_a_context_too_long_by_itself_is_of_use_where_its_best_window_is(n_ctx: 
     ("response", "context", "why"),
     [
         ("Tea grows.", "A sentence of filler here. " * 3000, "8 windows"),
-        ("Tea grows.", "hay " * 5_000, "a sentence of"),
+        ("Tea grows.", "hay " * 50_000, "8 windows"),
         ("tea " * 5_000, "Tea grows.", "no room"),
     ],
 )

@@ -119,7 +119,7 @@ def test_a_hypothesis_is_never_cut_off_and_what_does_not_fit_is_refused(classifi
     plain, negated = classifier.probabilities([("the " * 500, long), ("the " * 500, f"{long} not")])
     assert plain != negated
     assert said(ContextTooLong, classifier.probabilities, [("", "the " * MAX_PAIR_TOKENS)])
-    for context in (" ".join(FILLERS), "long" * WINDOW):  # more than eight windows, and no sentence to cut at
+    for context in (" ".join(FILLERS), "long" * WINDOW * 9):  # more than eight windows
         assert "fit a window" in said(ContextTooLong, classifier.support, [context], ["Tea grows."])
 
 

@@ -11,8 +11,9 @@ from localeval.text.overlap import source_terms
 from tests.patience import timed
 
 MILL = "**The mill was built in 1700**"
-MARKS = """[citation:1]¦[ID:1]¦##1$$¦【4:0†source】¦[^1^]¦[[1]](https://a/b)¦[1](#ref1)¦<sup>1</sup>¦¹¦①¦{1}¦\
-[1; 2]¦[S1][S2]¦(p. 12)¦[doc1.pdf]¦(Source: mill.pdf)¦（来源：资料1）¦[Report 2022, p. 3]"""
+NOTES = """[citation:1]¦[ID:1]¦##1$$¦【4:0†source】¦[^1^]¦[[1]](https://a/b)¦[1](#ref1)¦<sup>1</sup>¦{1}¦\
+[1; 2]¦[S1][S2]"""
+MARKS = """¹¦①¦(p. 12)¦[doc1.pdf]¦(Source: mill.pdf)¦（来源：资料1）¦[Report 2022, p. 3]"""
 COURTESIES = "I hope it helps!¦If you have questions, let me know.¦Good question!¦Sure, I'd be happy to help!"
 TOLD = "(Ann built it in 1700, see p. 3 of a.pdf)¦Let me know by 12 May.¦If you have a dog, feed it."
 SOURCES = """Source: Document 1¦**Sources:**\n- mill.pdf\n- arl.docx¦## References\n\n1. A mill (1820)\n2. \
@@ -52,12 +53,13 @@ def test_claims_are_sentences_and_neither_headings_nor_mentions() -> None:
         *((f"It is red. {told}", ["It is red.", told]) for told in TOLD.split("¦")),
         *((f"It was Ann.\n\n{sources}", ["It was Ann."]) for sources in SOURCES.split("¦")),
         ("Sources:\n- The Arl.\n- Sun\n\n- Oak\nA source: I\nSource: b", ["The Arl.", "Oak", "A source: I"]),
-        ("It was Ann [1].[^2]\n\n[1]: a.pdf\n[3] is Lee\n[^2] b.c/d", ["It was Ann [1].", "[3] is Lee"]),
+        ("It was Ann [1].[^2]\n\n[1]: a.pdf\n[3] is Lee\n[^2] b.c/d", ["It was Ann [1].[^2]", "[3] is Lee"]),
         ("a. It is red.\nii. It is old.", ["It is red.", "It is old."]),
         # except where a heading or a mention is all that an answer says.
         ("### Berlin is the capital of France.", ["Berlin is the capital of France."]),
         *((text, [text]) for text in ("[1962]", "Paris!", "No.", "I hope it helps.")),
         *((f"It is red. {mark}", ["It is red."]) for mark in MARKS.split("¦")),
+        *((f"It is red. {note}", [f"It is red. {note}"]) for note in NOTES.split("¦")),
         ("Answer:\n(12)", ["(12)"]),
         ("Which one?", []),
         ("Tea grows (see below).\n（3）", ["Tea grows (see below)."]),

@@ -21,7 +21,7 @@ def test_the_language_is_told_where_it_is_sure_and_english_where_it_is_not() -> 
         *((text, "other") for text in FOREIGN.splitlines()),
         ("Il gatto dorme sul letto", "other"),
         # Texts of four words or 19 letters stay English, and those with an English word among ten.
-        ("Das Haus ist sehr gross", "en"),
+        ("Guten Morgen zusammen", "en"),
         ("Le chat dort dans le jardin pendant that longue nuit", "en"),
         ("Simona Halep, Garbiñe Muguruza", "en"),
         ("Scientists discovered several unknown beetle species yesterday.", "en"),
@@ -44,6 +44,48 @@ def test_the_language_is_told_where_it_is_sure_and_english_where_it_is_not() -> 
         ("詳細は www.example.com/help/contact-us をご覧ください。", "other"),
     ):
         assert language(text) == expected, text
+
+
+def test_a_short_sentence_with_a_verb_or_an_article_of_another_language_is_in_that_language() -> None:
+    for text in (
+        "Das Haus ist sehr gross",
+        "Die Brücke kostet 3 Euro.",
+        "La presa es nueva.",
+        "Le barrage est neuf.",
+        "La diga è nuova.",
+        "A barragem foi fechada.",
+        "Het is een oude brug.",
+    ):
+        assert language(text) == "other", text
+    # But names and titles with such words may answer an English question.
+    for text in (
+        "Ludwig van Beethoven",
+        "Los Angeles",
+        "Der Spiegel",
+        "Il trovatore",
+        "El Salvador",
+        "Acme, est. 1990",
+    ):
+        assert language(text) == "en", text
+    assert language("La casa verde.", "Which novel did he write?") == "en"
+
+
+def test_japanese_without_kana_is_told_from_chinese_by_its_characters() -> None:
+    for text in ("国立国会図書館法", "2020年東京五輪", "経済産業省", "渋谷駅"):
+        assert language(text) == "other", text
+    for text in ("北京大学图书馆", "中華民國總統府", "東京大學", "他在渋谷的駅前"):
+        assert language(text) == "zh", text
+    assert language("渋谷駅", "他住在哪个车站附近？") == "zh"  # a name
+
+
+def test_chinese_around_commands_is_chinese() -> None:
+    for text in (
+        "使用 kubectl get pods -n kube-system -o wide 命令",
+        "先运行 sudo apt update 再重启",
+        "在终端输入 ls -la /var/log",
+    ):
+        assert language(text) == "zh", text
+    assert language("北京 is the capital of 中国") == "en"
 
 
 def test_a_response_in_french_is_noted_and_judged_by_the_english_prompt() -> None:

@@ -18,7 +18,9 @@ LETTERS = (
     "∯♨☝♬♭☉☈☇☄ȸȹ☏ƪ♟♝∮"
 )
 PIECES = """&ᓴ&¦&ᓷ&¦&⎋&¦&✂&¦&⌬&¦ƪƪƪ¦♟♟♟♟♟♟♟¦. . . ¦....¦?!¦```¦```py\n¦\r\n¦Dr. ¦no. 5 ¦\
-U.S. ¦e.g. ¦He ¦it. The ¦Yahoo!¦3.5¦ a) b) ¦ 1. 2. ¦.[1, 2] A¦\n1. """
+U.S. ¦e.g. ¦He ¦it. The ¦Yahoo!¦3.5¦ a) b) ¦ 1. 2. ¦.[1, 2] A¦\n1. ¦\n• a • b¦①a②b¦$x = 1. Y$¦`a. B`¦\
+old.It ¦¹ ¦ [1] ¦\
+U.K. Bob is¦\na | b\n¦\n-|-\n¦……¦।¦\n99. a\n100. b"""
 texts = st.lists(st.sampled_from([*LETTERS, *PIECES.split("¦")]), max_size=60).map("".join)
 
 
@@ -41,7 +43,7 @@ def check_places(text: str, parts: list[Sentence]) -> None:
 def test_no_letter_or_digit_is_lost_but_markdowns_own(text: str) -> None:
     parts = split_sentences(text)
     check_places(text, parts)
-    marks = r"[`~]{3,}[ \t]*[A-Za-z0-9+#._{}=-]{0,30}|\d{1,2}[.．、)）]"
+    marks = r"[`~]{3,}[ \t]*[A-Za-z0-9+#._{}=-]{0,30}|\d{1,3}[.．、)）]"
     ends, starts = [0, *(part.end for part in parts)], [*(part.start for part in parts), len(text)]
     for end, start in zip(ends, starts, strict=True):
         assert not any(map(str.isalnum, re.sub(marks, "", text[end:start])))
@@ -59,7 +61,9 @@ def test_what_makes_pysbd_hang_does_not_hang(unit: str) -> None:
 PROSE = "The committee met in Geneva, where Dr. Smith spoke for 3.5 hours of the U.S. plan. Nobody agreed. "
 CHINESE = "委员会开会，听取了“是否延期？怎么延期？”的报告。没有人同意！因为证据（见附件。）不足。"
 UNITS = """word ¦字¦x\n¦- ¦|\n¦a) b) ¦1. 2. ¦messrs. ¦..[111 ¦.[1¦！¦“¦“你。¦你。”¦（。¦\
-《》¦“”。¦" (¦。¦.¦. ¦∯¦```\n¦\\(¦&¦12."""
+《》¦“”。¦" (¦。¦.¦. ¦∯¦```\n¦\\(¦&¦12.¦old.It¦.It¦U.K. Bob is ¦A.¦• a ¦①¦①a②b¦$¦$x¦ $=¦`a ¦\
+\\(x ¦[1]¦ [1]¦.¹¦……¦a|b\n¦-|-\n¦\
+ am 3. Mai¦।"""
 HOSTILE = [PROSE, CHINESE, PROSE[:80].strip() + "\n", *UNITS.split("¦")]
 
 
@@ -99,6 +103,88 @@ def test_marks_within_a_sentence_and_windows_do_not_end_it_and_references_belong
         "He saw " + "one thing and " * 100 + "left.",  # longer than a window
     ):
         assert texts_of(f"It begins. {text} They agreed.") == ["It begins.", text, "They agreed."]
+
+
+def test_a_sentence_ends_also_where_no_space_follows_its_mark() -> None:
+    for text, expected in (
+        ("The ferry is slow.It leaves at noon.Nobody waits.", 3),
+        ("Is the ferry slow?Yes, it is.It leaves at noon.", 3),
+        ("The dam broke in 1974.Rebuilding took years.", 2),
+        ("They came from Oslo.They stayed.", 2),
+        ("She lives in the U.S.Her brother does not.", 2),
+        ("He called it “a slow ferry.”She laughed.", 2),
+    ):
+        assert len(texts_of(text)) == expected, text
+
+
+WHOLE = """\
+Use fmt.Println or System.Out to print it.
+Open Report.Pdf and mail Ann.Lee@Example.Org about it.
+See https://Arl.Org/Old.Mill for pears, e.g.This one, and version 2.0.Beta of it.
+Vue.Js and Booking.Com are names.
+Write `ferry. Slow` or $v = 2. K$ for it.
+Er kam am 3. Mai nach Bonn, wo der 30. Kongress begann.
+The U.S. Navy has ships, and the number of men in the U.S. Army is known."""
+
+
+@pytest.mark.parametrize("text", WHOLE.splitlines())
+def test_names_code_addresses_numbers_and_formulas_do_not_end_a_sentence(text: str) -> None:
+    assert texts_of(f"{text} They agreed.") == [text, "They agreed."]
+
+
+def test_initials_end_a_sentence_before_a_word_that_begins_one_or_a_name_with_its_verb() -> None:
+    assert texts_of("She earned an M.B.A. He did not.") == ["She earned an M.B.A.", "He did not."]
+    assert texts_of("He died in the U.K. Carla is 90.") == ["He died in the U.K.", "Carla is 90."]
+    assert texts_of("They live in the U.S. Ann works there.") == ["They live in the U.S.", "Ann works there."]
+
+
+def test_a_one_word_answer_in_small_letters_is_a_sentence() -> None:
+    text = "Is the ferry slow? yes. Is it new? no."
+    assert texts_of(text) == ["Is the ferry slow?", "yes.", "Is it new?", "no."]
+
+
+def test_items_of_a_list_within_a_line_are_sentences() -> None:
+    assert texts_of("• Slow ferry • New dam") == ["Slow ferry", "New dam"]
+    assert texts_of("We sell: • pears • plums") == ["We sell:", "pears", "plums"]
+    assert texts_of("①渡轮很慢②大坝很新③桥已关闭") == ["①渡轮很慢", "②大坝很新", "③桥已关闭"]
+    for text in ("Ferry • noon", "如图①和图②所示", "①②都对"):
+        assert texts_of(text) == [text]
+
+
+def test_two_ellipses_end_a_chinese_sentence_but_no_list_or_hesitation() -> None:
+    assert texts_of("渡轮开走了……大家都在等。") == ["渡轮开走了……", "大家都在等。"]
+    for text in ("苹果、桃子……都卖完了。", "这……我不知道。"):
+        assert texts_of(text) == [text]
+
+
+def test_end_marks_of_other_scripts_end_a_sentence() -> None:
+    assert texts_of("नाव धीमी है। पुल नया है।") == ["नाव धीमी है।", "पुल नया है।"]
+    assert texts_of("هل القارب بطيء؟ نعم هو بطيء") == ["هل القارب بطيء؟", "نعم هو بطيء"]
+
+
+def test_a_footnotes_mark_belongs_to_the_sentence_before_it() -> None:
+    for text, expected in (
+        ("The dam is new.¹ It leaks.²", ["The dam is new.¹", "It leaks.²"]),
+        ("The dam is new.[1]It leaks.[2]", ["The dam is new.[1]", "It leaks.[2]"]),
+        ("The dam is new. [1] It leaks. [2, 3]", ["The dam is new. [1]", "It leaks. [2, 3]"]),
+        ("大坝很新。[1]它漏水。【2】", ["大坝很新。[1]", "它漏水。【2】"]),
+        ("[1] Dams of Arl. [2] Mills of Arl.", ["[1] Dams of Arl.", "[2] Mills of Arl."]),
+    ):
+        assert texts_of(text) == expected
+
+
+def test_rows_of_a_table_without_outer_pipes_are_sentences() -> None:
+    ruled = "Name | Note\n--- | :-:\nA. Lee | Tall. Old\n1. B | 2"
+    assert texts_of(ruled) == ["Name | Note", "A. Lee | Tall. Old", "1. B | 2"]
+    assert texts_of("A. Lee | Tall. Old\nC. Ott | Small. New") == [
+        "A. Lee | Tall. Old",
+        "C. Ott | Small. New",
+    ]
+
+
+def test_a_number_of_three_digits_is_a_list_number_behind_the_one_before_it() -> None:
+    assert texts_of("99. Ice\n100. Water") == ["Ice", "Water"]
+    assert texts_of("100. Water") == ["100. Water"]
 
 
 @pytest.mark.parametrize("budget", [0, sentences.BUDGET])
