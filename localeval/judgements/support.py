@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, Field
 
 from localeval.judgements import grounding
+from localeval.judgements.bindings import Binding, find_bindings
 from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import ask_in_windows, probability_of_yes
@@ -42,6 +43,7 @@ class Verdict(Record):
     coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.text.overlap`)
     unknown_numbers  its numbers that do not occur in the premise
     core             the statement without asides, where it was less probable and so decided (`main_clause`)
+    binding          how firmly its values are bound to what it says of them; None where that was not looked at
     """
 
     statement: str
@@ -52,6 +54,7 @@ class Verdict(Record):
     coverage: float = Field(default=1.0, ge=0, le=1)
     unknown_numbers: tuple[str, ...] = ()
     core: str | None = None
+    binding: Binding | None = None
 
 
 class SupportRecord(Record):
@@ -83,6 +86,7 @@ class Decided(NamedTuple):
     probability: float
     reason: str | None = None
     core: str | None = None
+    binding: Binding | None = None
 
 
 @dataclass(frozen=True)
@@ -99,8 +103,11 @@ class SupportTask:
     def decided_by(self, context: JudgeContext, sample: Sample) -> Literal["llm", "hhem", "head"]:
         if self.by == "hhem" or context.options.support_by == "hhem":
             return "hhem"
-        of_response = (self.statements, self.premise) == ("statements", "retrieved_contexts")
-        return "head" if of_response and grounding.decides(context, sample) else "llm"
+        return "head" if self._of_response() and grounding.decides(context, sample) else "llm"
+
+    def _of_response(self) -> bool:
+        """Return whether the contexts may support the response, which was written from them."""
+        return (self.statements, self.premise) == ("statements", "retrieved_contexts")
 
     def key_fields(self, context: JudgeContext, sample: Sample) -> dict[str, Any]:
         by = self.decided_by(context, sample)
@@ -135,6 +142,12 @@ class SupportTask:
         else:
             shown = format_evidence(closest)
             decisions, count = judge_support(context, premise, statements, shown, record.language)
+            if self._of_response():
+                bindings = find_bindings(context.engine, sample.user_input or "", premise, statements)
+                decisions = [
+                    decision._replace(binding=binding)
+                    for decision, binding in zip(decisions, bindings, strict=True)
+                ]
         source = source_terms(premise)
         return SupportRecord(
             verdicts=tuple(
