@@ -166,8 +166,15 @@ class Judge:
         return curves_for(str(self.model["sha256"]), options, self.heads(options))
 
     def heads(self, options: Options) -> dict[str, Head]:
-        """Return the heads fitted for this judge, by language; often none. Raises as `heads_for`."""
-        return heads_for(str(self.model["sha256"]), options)
+        """Return the heads fitted for this judge, by language; often none.
+
+        Raises as `heads_for`, and InputError for a head whose shape is not that of the model.
+        """
+        heads = heads_for(str(self.model["sha256"]), options)
+        if isinstance(self.engine, Engine):
+            for head in heads.values():
+                head.check_fits(self.engine.width(), self.engine.layers())
+        return heads
 
     def ready(self, metrics: Sequence[Metric], options: Options) -> None:
         """Check all that the metrics need. Raises ModelMissing, ModelBroken or InputError."""

@@ -4,7 +4,12 @@ from localeval.judgements.heads import FORM, FittedFor, Head, Probe, SoftMinimum
 
 
 def head(
-    language: str = "en", bias: float = 1.0, sha256: str = "0" * 64, unknown: float = 0, long_answers: int = 0
+    language: str = "en",
+    bias: float = 1.0,
+    sha256: str = "0" * 64,
+    unknown: float = 0,
+    long_answers: int = 0,
+    width: int = 1,
 ) -> Head:
     """One that gives every sentence the same logit, less what unknown numbers take."""
     return Head(
@@ -12,7 +17,7 @@ def head(
         language=language,
         form=FORM,
         layer=0,
-        word=Probe(states=(1.0,), bias=bias),
+        word=Probe(states=(1.0,) * width, bias=bias),
         sentence=SoftMinimum(),
         overlap=(0, 0, unknown, 0, 0),
         answer=SoftMinimum(sharpness=1000.0),

@@ -1,5 +1,6 @@
 """A random-weight Qwen2 model of half a megabyte. It can't judge; what it writes must still parse."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import gguf
@@ -25,22 +26,27 @@ def write_tiny_model(
     tokenizer: str = "gpt2",
     trained: int = N_CTX,
     bos: bool = False,
+    added: Sequence[str] = (),
 ) -> Path:
     """Write the model to `path` and return it; with a `pooling` it calls itself a model for embeddings.
 
     lost     a byte whose embedding is NaN: the model answers with NaN to every text that has it
     trained  number of tokens of context that it says it was trained on
     bos      whether it says that <|endoftext|> stands before every text
+    added    texts of tokens that are typed as added by a user; further ones, or some of `CONTROL`
     """
     tokens, merges = _vocabulary()
+    tokens += [text for text in added if text not in tokens]
     writer = _begun(path, template, trained, bos)
     if pooling:
         writer.add_pooling_type(gguf.PoolingType(pooling))
     writer.add_tokenizer_model(tokenizer)
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(tokens)
-    normal, control = gguf.TokenType.NORMAL, gguf.TokenType.CONTROL
-    writer.add_token_types([control if token in CONTROL else normal for token in tokens])
+    types = dict.fromkeys(tokens, gguf.TokenType.NORMAL)
+    types |= dict.fromkeys(CONTROL, gguf.TokenType.CONTROL)
+    types |= dict.fromkeys(added, gguf.TokenType.USER_DEFINED)
+    writer.add_token_types([types[token] for token in tokens])
     writer.add_token_merges(merges)
     writer.add_eos_token_id(tokens.index("<|im_end|>"))
     writer.add_bos_token_id(tokens.index("<|endoftext|>"))

@@ -1,11 +1,13 @@
 """Tokenize a prefix with the chat template of the model's GGUF file.
 
 No text passes through the template: it is rendered with a marker for each text and split at the markers, and
-only the template's own pieces are tokenized with control tokens. So no text can contain one.
+only the template's own pieces are tokenized with control tokens and tokens that the model's maker added
+(`<tool_call>`). So no text can contain one.
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import jinja2
@@ -16,6 +18,10 @@ from localeval.engine.llama import Tokenizer
 from localeval.errors import ModelBroken
 from localeval.prompts import PromptPrefix
 
+# Tags as <think>, [THINK] and ◁think▷.
+_TAG = re.compile(r"[<\[◁]\w+[>\]▷]")
+_EMPTY_THOUGHT = re.compile(r"[<\[◁](\w+)[>\]▷]\s*[<\[◁]/\1[>\]▷]")
+
 
 def frame(model: Tokenizer, prefix: PromptPrefix) -> Frame:
     """Return the tokens before a context and after an item. Raises ModelBroken without a usable template."""
@@ -25,34 +31,74 @@ def frame(model: Tokenizer, prefix: PromptPrefix) -> Frame:
             f"{model.path}: the file has no chat template, as in a base model; choose an instruct model."
         )
     texts = [prefix.system, *(text for example in prefix.examples for text in example)]
-    roles = ["system", *("user", "assistant") * len(prefix.examples), "user"]
-    markers = [f"\ue000{i}\ue001" for i in range(len(roles))]
-    bos = model.special_text("bos")
+    bos, eos = model.special_text("bos"), model.special_text("eos")
     try:
-        # enable_thinking: Qwen3's templates write an empty thought for False; others ignore it.
-        rest = _compiled(source).render(
-            messages=[{"role": r, "content": m} for r, m in zip(roles, markers, strict=True)],
-            add_generation_prompt=True,
-            enable_thinking=False,
-            bos_token=bos,
-            eos_token=model.special_text("eos"),
-        )
-        if model.adds_bos() and not rest.startswith(bos):
-            rest = bos + rest
-        before: list[int] = []
-        for marker, text in zip(markers, [*texts, None], strict=True):
-            if rest.count(marker) != 1:
-                raise ValueError("it does not write every turn once, in order")
-            piece, rest = rest.split(marker)
+        _, _, opening, closing, reply = _pieces(source, 1, bos, eos)
+        _check_reply(opening, closing, reply)
+        first, *pieces, last = _pieces(source, len(prefix.examples), bos, eos)
+        if model.adds_bos() and not first.startswith(bos):
+            first = bos + first
+        before = model.tokenize(first.encode(), special=True)
+        for text, piece in zip(texts, pieces, strict=True):
+            before += model.tokenize(text.encode())
             before += model.tokenize(piece.encode(), special=True)
-            if text is not None:
-                before += model.tokenize(text.encode())
     except Exception as error:  # a template comes with the weights and can raise anything
         raise ModelBroken(
             f"{model.path}: the chat template in this file can't be used ({str(error)[:200]!r}); "
             "choose a Qwen2.5 or Qwen3 instruct model."
         ) from error
-    return Frame(before, model.tokenize(rest.encode(), special=True))
+    return Frame(before, model.tokenize(last.encode(), special=True))
+
+
+def _pieces(source: str, examples: int, bos: str, eos: str) -> list[str]:
+    """Return what the template writes before, between and after the texts of a prefix and a question.
+
+    Raises ValueError if it does not write each text once, in order, as it is.
+    """
+    roles = ["system", *("user", "assistant") * examples, "user"]
+    # Letters of both cases: a template that changes the case of texts writes another marker.
+    markers = [f"\ue000Text{i}\ue001" for i in range(len(roles))]
+    # enable_thinking: Qwen3's templates write an empty thought for False; others ignore it.
+    rest = _compiled(source).render(
+        messages=[{"role": r, "content": m} for r, m in zip(roles, markers, strict=True)],
+        add_generation_prompt=True,
+        enable_thinking=False,
+        bos_token=bos,
+        eos_token=eos,
+    )
+    pieces = []
+    for marker in markers:
+        if rest.count(marker) != 1:
+            raise ValueError("it does not write every turn once, in order, as it is")
+        piece, rest = rest.split(marker)
+        pieces.append(piece)
+    return [*pieces, rest]
+
+
+def _check_reply(opening: str, closing: str, reply: str) -> None:
+    r"""Raise ValueError if a reply would not begin where the template opens the assistant's turn.
+
+    opening  what stands between a question and the assistant's reply
+    closing  what stands between this and the next question
+    reply    what stands behind the last question, before the reply that the model writes
+
+    An empty thought may follow, as in Qwen3.
+
+    >>> _check_reply("<|assistant|>\n", "<|user|>\n", "<|assistant|>\n<think>\n\n</think>\n\n")
+    >>> _check_reply("<|assistant|>\n", "<|user|>\n", "<|assistant|>\n<think>\n")
+    Traceback (most recent call last):
+    ValueError: it opens a thought that it does not close, and a judge that thinks can't answer at once
+    """
+    header = opening.rstrip()
+    if not header or header == closing.rstrip() or not reply.startswith(header):
+        raise ValueError("it does not open the assistant's turn after a question")
+    written = _EMPTY_THOUGHT.sub("", reply.removeprefix(header)).strip()
+    if _TAG.search(written):
+        raise ValueError(
+            "it opens a thought that it does not close, and a judge that thinks can't answer at once"
+        )
+    if written:
+        raise ValueError(f"it writes the beginning of every reply itself: {written}")
 
 
 @lru_cache(maxsize=4)

@@ -28,7 +28,7 @@ from localeval.engine.interface import (
     TokenUsage,
     TreeEngine,
 )
-from localeval.engine.memory import OVERHEAD, cache_bytes, check_fits
+from localeval.engine.memory import OVERHEAD, PREFIX_TOKENS, cache_bytes, check_fits, compute_bytes
 from localeval.engine.speculation import NgramIndex, trim_drafts
 from localeval.errors import ModelBroken
 from localeval.models.gguf import split_files
@@ -74,6 +74,8 @@ class Engine(TreeEngine):
         self._in_cache: tuple[PromptPrefix | int | None, list[int]] | None = None
         self._spent = TokenUsage()
         self._tokenizer = Tokenizer(path, self.settings)  # replaced by `_llama`, once the weights are loaded
+        self._layers = self._tokenizer.number("block_count")
+        self._width = self._tokenizer.number("embedding_length")
         try:
             self.frame(PromptPrefix("", ()))  # checks the chat template
         except ModelBroken:
@@ -112,7 +114,11 @@ class Engine(TreeEngine):
         self._states.clear()
 
     def layers(self) -> int:
-        return self._tokenizer.number("block_count")
+        return self._layers
+
+    def width(self) -> int:
+        """Return how many numbers a hidden state has."""
+        return self._width
 
     def memory(self) -> int | None:
         """Estimate the bytes of the loaded model; None with a GPU."""
@@ -120,8 +126,12 @@ class Engine(TreeEngine):
             return None
         self._check_unchanged()
         weights = sum(file.stat().st_size for file in self._files)
-        cache = cache_bytes(self._tokenizer.number, self.settings.n_ctx, self.settings.cache_type)
-        return weights + OVERHEAD + cache
+        number, settings = self._tokenizer.number, self.settings
+        # The states of prefixes are stored beside the cache, in the same form.
+        cache = cache_bytes(number, settings.n_ctx + PREFIX_TOKENS, settings.cache_type)
+        heads = number("attention.head_count")
+        buffer = compute_bytes(heads, settings.n_ctx, settings.n_batch, bool(settings.flash_attention))
+        return weights + OVERHEAD + cache + buffer
 
     @property
     def spent(self) -> TokenUsage:

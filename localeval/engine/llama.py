@@ -9,12 +9,13 @@ from __future__ import annotations
 import collections
 import ctypes
 import os
+import re
 import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,23 @@ def _signals_held() -> Iterator[None]:
             signal.signal(number, handler)
         for received_number in received:
             signal.raise_signal(received_number)
+
+
+def split_marks(text: bytes, marks: re.Pattern[bytes]) -> Iterator[bytes]:
+    """Cut `text` behind the first character of every mark in it, so that no part has one.
+
+    >>> list(split_marks(b"a <b> c", re.compile(b"<b>|b> c")))
+    [b'a <', b'b', b'> c']
+    """
+    start = 0
+    while match := marks.search(text, start):
+        # UTF-8: the bytes of a character after its first one are 0x80 to 0xBF.
+        end = match.start() + 1
+        while 0x80 <= text[end] < 0xC0:
+            end += 1
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 class Tokenizer:
@@ -132,7 +150,29 @@ class Tokenizer:
         return buffer.value.decode("utf-8", "replace") if length >= 0 else ""
 
     def tokenize(self, text: bytes, special: bool = False) -> list[int]:
-        """Tokenize `text`. Without `special`, `<|im_end|>` is ordinary text and no control token."""
+        """Tokenize `text`. Without `special`, `<|im_end|>` and `<tool_call>` are ordinary text, no token."""
+        marks = self._marks
+        if special or marks is None or marks.search(text) is None:
+            return self._tokenize(text, special)
+        return [token for part in split_marks(text, marks) for token in self._tokenize(part, special)]
+
+    @cached_property
+    def _marks(self) -> re.Pattern[bytes] | None:
+        """Match the text of every token that its maker added to the vocabulary; None where there is none.
+
+        llama.cpp finds these in every text, where it finds control tokens only if asked. White space is left
+        out, as no mark consists of it.
+        """
+        added = llama_cpp.LLAMA_TOKEN_ATTR_USER_DEFINED
+        texts = [
+            llama_cpp.llama_vocab_get_text(self._vocab, token)
+            for token in range(self.n_vocab)
+            if llama_cpp.llama_vocab_get_attr(self._vocab, token) & added
+        ]
+        texts = [text for text in texts if len(text.decode("utf-8", "replace").strip("\u2581 \t\r\n")) > 1]
+        return re.compile(b"|".join(map(re.escape, sorted(texts)))) if texts else None
+
+    def _tokenize(self, text: bytes, special: bool) -> list[int]:
         capacity = len(text) + 1
         tokens = (llama_cpp.llama_token * capacity)()
         n = llama_cpp.llama_tokenize(self._vocab, text, len(text), tokens, capacity, False, special)

@@ -8,27 +8,71 @@ from pathlib import Path
 
 from localeval.errors import InputError
 
-# Bytes besides weights and cache, rounded up: Python with its libraries, the grammar, llama.cpp's buffers.
+# Bytes besides weights, cache and compute buffer, rounded up: Python with its libraries, the grammar.
 OVERHEAD = 600_000_000
+# Tokens of the worked examples of all judgements in English and Chinese, rounded up: an engine keeps their
+# states until it is closed. Of five prompts in both languages the quick-start judge has 8,457.
+PREFIX_TOKENS = 10_000
 _BITS = {"f16": 16.0, "q8_0": 8.5}  # per value in the cache
+# For cgroup v2 and v1: the files of a group's limit and use, and the fields of its page cache.
+_GROUP_FILES = (
+    ("memory.max", "memory.current", ("inactive_file", "active_file")),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
+)
 
 
-def available(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
+def available(
+    meminfo: Path = Path("/proc/meminfo"),
+    groups: Path = Path("/sys/fs/cgroup"),
+    own: Path = Path("/proc/self/cgroup"),
+) -> int | None:
     """Return the bytes that this process can still use without swapping; None where the system reports none.
 
-    The smaller of the machine's free memory and what a container may still use (cgroup v2). The page cache of
-    either counts as free: the system gives it up.
+    The least of the machine's free memory and what its control group, and each group around that, may still
+    use (cgroup v1 and v2). The page cache counts as free: the system gives it up.
+
+    groups  folder in which the control groups are mounted
+    own     file that names the groups of this process
     """
     limits = []
     if (kilobytes := _read_numbers(meminfo).get("MemAvailable:")) is not None:
         limits.append(kilobytes * 1024)
-    with suppress(OSError, ValueError):  # "max" where there is no limit
-        limit = int((group / "memory.max").read_text())
-        used = int((group / "memory.current").read_text())
-        stat = _read_numbers(group / "memory.stat")
-        page_cache = stat.get("inactive_file", 0) + stat.get("active_file", 0)
-        limits.append(max(0, limit - max(0, used - page_cache)))
+    for folder in _own_groups(groups, own):
+        for limit_file, used_file, cached in _GROUP_FILES:
+            with suppress(OSError, ValueError):  # "max" where there is no limit
+                limit = int((folder / limit_file).read_text())
+                used = int((folder / used_file).read_text())
+                stat = _read_numbers(folder / "memory.stat")
+                page_cache = sum(stat.get(field, 0) for field in cached)
+                limits.append(max(0, limit - max(0, used - page_cache)))
     return min(limits, default=None)
+
+
+def _own_groups(groups: Path, own: Path) -> list[Path]:
+    """Return the folders of this process's control groups of memory, and of all groups around them.
+
+    In a container the file may name a group as the host does, where no folder is: then only the container's
+    root counts, which is always among them.
+    """
+    try:
+        lines = own.read_text().splitlines()
+    except (OSError, ValueError):
+        lines = []
+    folders = [groups, groups / "memory", groups / "unified"]
+    for line in lines:
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if controllers == "":
+            roots = [groups, groups / "unified"]
+        elif "memory" in controllers.split(","):
+            roots = [groups / "memory"]
+        else:
+            roots = []
+        parts = [part for part in path.split("/") if part]
+        if ".." in parts:
+            continue
+        for root in roots:
+            folders += [root.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)]
+    return folders
 
 
 def check_fits(path: Path, need: int | None) -> None:
@@ -65,6 +109,22 @@ def cache_bytes(number: Callable[[str], int], n_ctx: int, cache_type: str) -> in
     lengths = (number("attention.key_length") or width) + (number("attention.value_length") or width)
     values = n_ctx * number("block_count") * (number("attention.head_count_kv") or heads) * lengths
     return int(values * _BITS[cache_type] / 8)
+
+
+def compute_bytes(heads: int, n_ctx: int, n_batch: int, flash_attention: bool) -> int:
+    """Estimate the bytes of the buffer in which llama.cpp computes a call.
+
+    Without flash attention it has a number of 4 bytes for each head, token of the call and token of the
+    context, and 6 bytes beside; with it, 2 bytes. llama-cpp-python 0.3.36 logged on a CPU, for models of 28
+    heads and for one of 12, 943.7, 3771.2, 3788.9, 17.5 and 106.1 MiB:
+
+    >>> settings = (28, 32768, 256, False), (28, 131072, 256, False), (28, 8192, 4096, False)
+    >>> settings += (28, 32768, 256, True), (12, 8192, 256, False)
+    >>> [compute_bytes(*given) / 1024**2 for given in settings]
+    [944.0, 3776.0, 3776.0, 16.0, 108.0]
+    """
+    bytes_of_pair = 2 if flash_attention else 4 * heads + 6
+    return n_ctx * n_batch * bytes_of_pair
 
 
 def _read_numbers(path: Path) -> dict[str, int]:

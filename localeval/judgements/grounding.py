@@ -39,7 +39,7 @@ class ReadSentence(Record):
 
 
 class GroundingRecord(Record):
-    """`all_supported` is P(every sentence is supported); 1.0 where there is no sentence."""
+    """`all_supported` is P(every sentence is supported), at most the least `probability`; 1.0 without one."""
 
     sentences: tuple[ReadSentence, ...]
     all_supported: float
@@ -112,7 +112,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
         )
     return GroundingRecord(
         sentences=tuple(records),
-        all_supported=sigmoid(head.answer.of(logits)),
+        all_supported=head.of_answer(logits),
         language=language_code,
         windows=len(parts),
     )

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,6 +28,8 @@ FORM = "2"  # version of a head: of what it computes from the states, and of `RE
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][A-Za-z]+")  # a capital in the middle of a sentence
 _MOST = 3  # unknown numbers or names that count
 ENOUGH = 100  # long answers that a head must have been fitted to before it decides long responses
+MOST_LAYERS = 1000
+LARGEST = 1e4  # of a fitted number: products of several stay finite
 LEAST = 1e-6  # probabilities are clipped to this distance from 0 and 1, so that a logit is finite
 
 
@@ -86,6 +88,9 @@ def _words(text: str) -> list[str]:
 
 def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
     return [*zip(words, words[1:], words[2:], strict=False)]
+
+
+Weight = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 
 
 class Fitted(BaseModel):
@@ -169,8 +174,8 @@ def file_text(rows: Sequence[FittedRow]) -> str:
 class Probe(Fitted):
     """A linear map from a state to a logit."""
 
-    states: tuple[float, ...]
-    bias: float = 0.0
+    states: tuple[Weight, ...] = Field(min_length=1)
+    bias: Weight = 0.0
 
     def of(self, states: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
         """Return a logit for each of the states: (states, width) -> (states,)."""
@@ -184,19 +189,25 @@ class SoftMinimum(Fitted):
     """A map from the logits z of parts to that of the whole: slope x their soft minimum + bias.
 
     The soft minimum, -log(mean of exp(-sharpness x z)) / sharpness, is z itself for one part and near the
-    lowest for several.
+    lowest for several. Of a `conjunction` it has the sum in place of the mean: then it is never above the
+    lowest, and one more part never raises it.
 
     >>> SoftMinimum().of([2.0]), SoftMinimum(slope=3.0, bias=1.0).of([2.0])
     (2.0, 7.0)
+    >>> SoftMinimum().of([2.0, 2.0]), SoftMinimum(conjunction=True).of([2.0, 2.0]) == 2 - math.log(2)
+    (2.0, True)
     """
 
-    sharpness: float = Field(default=1.0, gt=0)
-    slope: float = 1.0
-    bias: float = 0.0
+    sharpness: float = Field(default=1.0, gt=0, le=LARGEST)
+    slope: float = Field(default=1.0, gt=0, le=LARGEST)
+    bias: Weight = 0.0
+    conjunction: bool = False
 
     def of(self, logits: Sequence[float]) -> float:
         lowest = min(logits)
-        spread = math.fsum(math.exp(-self.sharpness * (z - lowest)) for z in logits) / len(logits)
+        spread = math.fsum(math.exp(-self.sharpness * (z - lowest)) for z in logits)
+        if not self.conjunction:
+            spread /= len(logits)
         return self.slope * (lowest - math.log(spread) / self.sharpness) + self.bias
 
 
@@ -208,23 +219,45 @@ class Head(FittedRow):
     word          P(supported) of a word, from the mean of its tokens' states
     sentence      P(supported) of a sentence, from the logits of its words, and with `overlap`, a weight for
                   each number of its `Overlap`
-    answer        P(all supported), from the logits of the sentences
+    answer        P(all supported), from the logits of the sentences; see `of_answer`
     long_answers  how many of the answers that it was fitted to have three sentences or more
     """
 
     KIND, COMMAND = "heads", "fit"
 
     form: str
-    layer: int = Field(ge=0)
+    layer: int = Field(ge=0, le=MOST_LAYERS)
     word: Probe
     sentence: SoftMinimum
-    overlap: tuple[float, ...]
+    overlap: tuple[Weight, ...] = Field(min_length=len(Overlap._fields), max_length=len(Overlap._fields))
     answer: SoftMinimum
     long_answers: int = Field(default=0, ge=0)
 
     def of_sentence(self, words: Sequence[float], overlap: Sequence[float]) -> float:
         """Return the logit of a sentence from those of its words and from its overlap."""
         return self.sentence.of(words) + math.fsum(w * x for w, x in zip(self.overlap, overlap, strict=True))
+
+    def check_fits(self, width: int, layers: int) -> None:
+        """Raise InputError for a model whose states have another width, or with too few layers."""
+        if len(self.word.states) != width:
+            raise InputError(
+                f"the head for {self.language} has {len(self.word.states)} weights for the states of a word, "
+                f"but states of {self.judge.name} have {width} numbers; make the head anew with "
+                "`localeval fit`, or leave it out."
+            )
+        if self.layer > layers - 2:
+            raise InputError(
+                f"the head for {self.language} reads layer {self.layer}, but {self.judge.name} has {layers} "
+                f"layers, and the highest that can be read is {layers - 2}; make the head anew with "
+                "`localeval fit`, or leave it out."
+            )
+
+    def of_answer(self, sentences: Sequence[float]) -> float:
+        """Return P(all supported) of an answer from the logits of its sentences, at least one.
+
+        It is at most P(supported) of the least: the map of the answer may say more, as its mean does.
+        """
+        return sigmoid(min(self.answer.of(sentences), *sentences))
 
     @property
     def decides_long(self) -> bool:

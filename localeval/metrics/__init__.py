@@ -44,7 +44,7 @@ class Metric:
 
 METRICS: dict[str, Metric] = {}
 
-DEFAULT_METRICS = ("faithfulness", "answer_relevance", "context_relevance")
+DEFAULT_METRICS = ("faithfulness", "full_support", "answer_relevance", "context_relevance")
 """The metrics that `evaluate` computes if none are named, as far as the columns allow."""
 
 
@@ -81,7 +81,7 @@ _BOTH_WAYS = ("statements", "support", "response_in_reference")
 for _metric in (
     Metric("faithfulness", "1", _RESPONSE, _SUPPORT, formulas.share,
            "supported statements / all statements of the response"),
-    Metric("full_support", "1", _RESPONSE, _SUPPORT, formulas.full_support,
+    Metric("full_support", "2", _RESPONSE, _SUPPORT, formulas.full_support,
            "1 if every statement of the response is supported, else 0; soft is P(all supported)"),
     Metric("groundedness", "1", _RESPONSE, ("grounding",), formulas.groundedness,
            "1 if P(every sentence is supported), by a head, is at least the threshold, else 0; soft is P"),

@@ -32,8 +32,8 @@ def share(
 def full_support(records: Records, options: Options = DEFAULTS) -> Score:
     """1 if every statement of the response is supported, else 0; undefined (`no_statements`) without one.
 
-    `soft` is P(all supported): the head's, if one read the response; else the product of the n probabilities
-    to the power 1 / sqrt(n), to which a calibration is fitted.
+    `soft` is P(all supported), at most the least probability: the head's, if one read the response; else
+    `calibration.all_supported`, to which a calibration is fitted.
 
     >>> from localeval.judgements.support import SupportRecord, Verdict
     >>> a, b = (Verdict(statement="S.", sentence=0, probability=p) for p in (0.9, 0.2))

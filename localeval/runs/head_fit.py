@@ -25,6 +25,7 @@ COMPONENTS = 256  # of a word's state
 STRENGTH, OVERLAP = 1.25e-4, 3.0
 WORD_SHARPNESS = 2.0  # of the soft minimum of words
 SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of that of sentences
+LEAST_SLOPE = 0.01  # of an answer's map: labels that turn the order of the sentences teach nothing
 
 Array = npt.NDArray[Any]
 
@@ -33,8 +34,10 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
     """Fit a head for each language of the answers, with figures for unseen answers.
 
     The map of words and sentences is fitted to all answers, as a judge's states are much alike in both
-    languages; the soft minimum of an answer, to those in its language. The figures are cross-validated: an
-    answer is decided by a fit on other groups. Raises InputError if all answers of a label are of one group.
+    languages; the soft minimum of an answer, to those in its language. Its slope and bias are given to the
+    sentences: P(supported) of a sentence is P(all supported) of an answer that consists of it. The figures
+    are cross-validated: an answer is decided by a fit on other groups. Raises InputError if all answers of a
+    label are of one group.
     """
     labels, groups = [answer.label for answer in readings], [answer.group for answer in readings]
     languages = [answer.language for answer in readings]
@@ -57,7 +60,7 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
                 raise InputError(f"all answers in {languages[i]} are of too few groups; a head needs more.")
             shares[i] = heads.sigmoid(minimums[languages[i]].of(per_answer[i]))
     fitted_map = _fit_map(pieces)
-    weights, overlap = axes @ fitted_map.word, fitted_map.overlap
+    weights = axes @ fitted_map.word
     word = heads.Probe(states=_rounded(weights), bias=round(fitted_map.bias - float(mean @ weights), 5))
     fitted = []
     for code, answer in sorted(_soft_minimums(per_answer, labels, languages, np.arange(len(labels))).items()):
@@ -74,9 +77,15 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
                 form=heads.FORM,
                 layer=layer,
                 word=word,
-                sentence=fitted_map.sentence,
-                overlap=_rounded(overlap),
-                answer=answer,
+                sentence=heads.SoftMinimum(
+                    sharpness=fitted_map.sentence.sharpness,
+                    slope=answer.slope,
+                    bias=round(answer.slope * fitted_map.sentence.bias + answer.bias, 5),
+                ),
+                overlap=_rounded(answer.slope * fitted_map.overlap),
+                answer=heads.SoftMinimum(
+                    sharpness=round(answer.sharpness / answer.slope, 5), conjunction=answer.conjunction
+                ),
                 long_answers=sum(len(per_answer[i]) >= LONG for i in members),
                 fitted_on={
                     "labels": len(members),
@@ -223,7 +232,7 @@ def _soft_minimums(
     indicators = np.array([[float(languages[i] == code) for code in codes] for i in which])
     highest, best = -np.inf, dict[str, heads.SoftMinimum]()
     for sharpness in SHARPNESS:
-        minimum = heads.SoftMinimum(sharpness=sharpness)
+        minimum = heads.SoftMinimum(sharpness=sharpness, conjunction=True)
         features = np.column_stack([[minimum.of(logits[i]) for i in which], indicators])
         model = LogisticRegression(C=10.0, fit_intercept=False, max_iter=1000).fit(features, targets)
         likelihood = float(model.predict_log_proba(features)[np.arange(len(targets)), targets].mean())
@@ -231,7 +240,9 @@ def _soft_minimums(
             slope, *biases = (round(float(weight), 5) for weight in model.coef_[0])
             highest = likelihood
             best = {
-                code: heads.SoftMinimum(sharpness=sharpness, slope=slope, bias=bias)
+                code: heads.SoftMinimum(
+                    sharpness=sharpness, slope=max(slope, LEAST_SLOPE), bias=bias, conjunction=True
+                )
                 for code, bias in zip(codes, biases, strict=True)
             }
     return best

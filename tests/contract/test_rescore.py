@@ -1,8 +1,6 @@
 """A run is scored again from its journal: no model, no judgement, and what is not there is named."""
 
 import json
-import shutil
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,12 +8,9 @@ from typing import Any
 import pytest
 
 from localeval import METRICS, InputError, Metric, Score, evaluate, register, rescore
-from localeval.cli import main
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
 from tests.steady import SteadyEngine, steady_judge
-
-FROZEN = Path(__file__).parent / "run-0.1.0"  # the shipped example, by localeval 0.1.0
 
 ANSWERS: list[Any] = [{"statements": ["Tea grows.", "Tea sings."]}, {"verdict": 0.75}, {"verdict": 0.25}]
 SAMPLES: list[dict[str, Any]] = [
@@ -91,23 +86,3 @@ def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(run: P
             rescore(run)
     (run / "run.json").unlink()
     assert "run.json can't be read" in said(InputError, rescore, run)
-
-
-def test_a_run_of_0_1_0_is_shown_and_rescored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = Path(shutil.copytree(FROZEN, tmp_path / "run"))
-    before, again = json.loads((FROZEN / "results.json").read_bytes()), json.loads(rescore(run).to_json())
-    pairs = [
-        (again["summary"][name][key], x) for name, row in before["summary"].items() for key, x in row.items()
-    ]
-    for now, then in zip(again["samples"], before["samples"], strict=True):
-        assert [*now["scores"]] == [*then["scores"]]
-        pairs += [(now["scores"][name], score) for name, score in then["scores"].items()]
-    # To the bit, but for Python 3.12 and later, which sum floats more exactly.
-    exact = sys.version_info < (3, 12)
-    assert [(now, then) for now, then in pairs if now != (then if exact else pytest.approx(then))] == []
-    main(["report", str(run)])
-    lines, page = capsys.readouterr().out.splitlines(), (run / "report.html").read_text(encoding="utf-8")
-    for sample in before["samples"]:
-        row = next(line.split() for line in lines if line.startswith(sample["id"] + " "))
-        value = sample["scores"]["faithfulness"]["value"]
-        assert (row[1], sample["id"] in page) == ("-" if value is None else f"{value:.3f}", True)

@@ -315,7 +315,7 @@ def test_metrics_without_a_model_are_left_out(models_folder: Path, caplog: pytes
     command = "localeval models fetch multilingual-e5-small"
     with caplog.at_level("WARNING", "localeval"):
         result = evaluate([{**SAMPLE, "question": None}, {**SAMPLE, "contexts": None}], judge=judge)
-    assert result.metrics == ["faithfulness", "context_relevance"]
+    assert result.metrics == ["faithfulness", "full_support", "context_relevance"]
     assert (command in caplog.text, "answer_relevance" in caplog.text) == (True, True)
     # No metric is left, or one was asked for by its name.
     assert command in said(ModelMissing, evaluate, [{**SAMPLE, "contexts": None}], None, fake())

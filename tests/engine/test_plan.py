@@ -14,24 +14,27 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TokenUsage
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
+from localeval.judgements.heads import file_text
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
 from localeval.runs.plan import PLAN, Work, make_plan
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from tests.commands import localeval
-from tests.heads import HEADS
+from tests.heads import head
 from tests.steady import SteadyEngine, steady_judge
+from tests.tiny import N_EMBD
 
 SHIPPED = read_samples(str(resources.files("localeval") / "examples" / "answers.jsonl"))
 TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
 YES: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.75}]
 NEVER = fake_judge(FakeEngine([]))  # a question to it would end the test
+READ = file_text([head("en", width=N_EMBD), head("zh", width=N_EMBD)])
 CHOICES = [
     ("faithfulness", {"statements": "sentences"}),
     ("context_relevance,context_precision", {}),
     ("faithfulness", {"statements": "sentences", "verdict": "reasoned"}),
-    ("groundedness", {"head": HEADS}),
+    ("groundedness", {"head": READ}),
 ]
 
 
@@ -83,7 +86,7 @@ def test_every_judgement_can_be_gone_through_without_an_answer() -> None:
     """The engine has no answer to give: a question to it would end the test."""
     sample = Sample(user_input="Tea?", response="Tea grows.", retrieved_contexts=["Tea."], reference="Tea.")
     judge = fake_judge(FakeEngine([]), classifier=FakeClassifier({}))
-    work = planned(judge, [sample], ",".join(METRICS), explain=True, head=HEADS).work
+    work = planned(judge, [sample], ",".join(METRICS), explain=True, head=READ).work
     assert {row.judgement for row in work if row.to_make == 1} == set(JUDGEMENTS)
     by = {row.judgement: row.by for row in work}
     assert (by["similarity"], by["support_hhem"], by["support"]) == ("embedder", "classifier", "judge")

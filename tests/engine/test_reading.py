@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -15,10 +16,12 @@ import pytest
 
 from localeval import Judge, Sample
 from localeval.engine.engine import Engine
+from localeval.judgements.heads import FittedFor, Probe, file_text
 from localeval.judgements.support import DirectReply
 from localeval.prompts import PromptPrefix
 from localeval.runs import head_fit
 from tests.commands import localeval
+from tests.heads import head
 from tests.runs import write_rows
 
 PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'),))
@@ -91,6 +94,29 @@ def test_a_fitted_head_acts(tiny_path: Path, tmp_path: Path, monkeypatch: pytest
     mill = Sample(response="The mill was built in 1820.", retrieved_contexts=["It was built in 1820."])
     with Judge.load(tiny_path, n_threads=1) as judge:
         assert judge.score("groundedness", mill, head=head).status == "scored"
+
+
+@pytest.mark.parametrize(
+    ("states", "layer", "told"),
+    [
+        ((1.0,), 0, "has 1 weights for the states of a word, but states of tiny.gguf have 64 numbers"),
+        ((1.0,) * 65, 0, "has 65 weights"),
+        ((1.0,) * 64, 1, "reads layer 1, but tiny.gguf has 2 layers, and the highest that can be read is 0"),
+    ],
+)
+def test_a_head_of_another_shape_than_the_model_is_refused(
+    tiny_path: Path, tmp_path: Path, states: tuple[float, ...], layer: int, told: str
+) -> None:
+    judge = FittedFor(name="tiny.gguf", sha256=sha256(tiny_path.read_bytes()).hexdigest())
+    shape = {"judge": judge, "layer": layer, "word": Probe(states=states)}
+    (file := tmp_path / "head.json").write_text(
+        file_text([head().model_copy(update=shape)]), encoding="utf-8"
+    )
+    rows = [{"response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}]
+    samples = write_rows(tmp_path / "samples.jsonl", rows)
+    options = ("--judge", tiny_path, "-m", "groundedness", "--head", file, "-o", tmp_path / "run")
+    done = localeval("evaluate", samples, *options, cwd=tmp_path)
+    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
 
 
 SPANS = '"hallucination_spans": [{"start": 5, "end": 900}], "label"'

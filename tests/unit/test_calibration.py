@@ -1,6 +1,7 @@
 """Calibration: fitted numbers that are known, and that nothing else is ever calibrated."""
 
 import json
+import math
 import random
 import re
 from dataclasses import replace
@@ -9,10 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from localeval import InputError, evaluate, rescore
 from localeval.judgements import JUDGEMENTS, calibration, support
-from localeval.judgements.calibration import Curve, calibrate, calibrations_for, conditions
+from localeval.judgements.calibration import (
+    Curve,
+    all_supported,
+    calibrate,
+    calibrations_for,
+    conditions,
+)
 from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
 from localeval.judgements.heads import FittedFor, file_text, heads_for, logit, shipped, sigmoid
 from localeval.judgements.statements import StatementsRecord
@@ -83,6 +92,49 @@ def test_a_fit_finds_the_curve_of_its_labels() -> None:
     fitted = fit(*responses(3000, 5, curve))
     assert fitted.slope == pytest.approx(curve.slope, rel=0.15)
     assert (fitted.coverage, fitted.unknown_number, fitted.intercept) == pytest.approx((2, -2, -1), abs=0.3)
+
+
+PROBABILITIES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+@given(PROBABILITIES)
+def test_no_response_is_likelier_supported_than_its_least_statement(probabilities: list[float]) -> None:
+    assert 0 <= all_supported(probabilities) <= min(probabilities)
+
+
+@given(PROBABILITIES, PROBABILITIES)
+def test_more_statements_never_make_a_response_likelier_supported(
+    given: list[float], more: list[float]
+) -> None:
+    rounding = 1e-12
+    assert all_supported([*given, *more]) <= all_supported(given) + rounding
+
+
+@given(PROBABILITIES, st.floats(0, 1, exclude_max=True), st.floats(0, 1))
+def test_no_statements_lift_a_doubtful_one_to_the_threshold(
+    more: list[float], doubtful: float, threshold: float
+) -> None:
+    assume(doubtful < threshold)
+    assert all_supported([doubtful, *more]) < threshold
+
+
+def test_the_gradient_of_a_fit_leads_to_the_least_loss() -> None:
+    """No step away from the fitted curve, along one of its numbers, lowers the loss."""
+    raw, labels = responses(400, 6, Curve(slope=1.2, coverage=2, unknown_number=-2, intercept=-1))
+    good, bad = sum(labels), len(labels) - sum(labels)
+    targets = [(good + 1) / (good + 2) if label else 1 / (bad + 2) for label in labels]
+
+    def loss(curve: Curve) -> float:
+        shares = full_support_probabilities(raw, [curve] * len(raw))
+        logs = [t * math.log(s) + (1 - t) * math.log(1 - s) for t, s in zip(targets, shares, strict=True)]
+        prior = (curve.coverage**2 + curve.unknown_number**2) / 8  # of a standard deviation of 2
+        return prior - sum(logs)
+
+    fitted = fit(raw, labels)
+    for name in ("slope", "coverage", "unknown_number", "intercept"):
+        for step in (-0.05, 0.05):
+            moved = fitted.model_copy(update={name: getattr(fitted, name) + step})
+            assert loss(moved) > loss(fitted), name
 
 
 def test_labels_without_a_mistake_are_fitted_to_the_targets_of_platt_many_or_few() -> None:
@@ -160,6 +212,8 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path) -> 
         ("", "no file of calibrations"),
         ('{"schema": 2}', "schema"),
         (OWN.replace('"slope": 2.0', '"slope": -2.0'), "greater than 0"),
+        (OWN.replace('"slope": 2.0', '"slope": 1e300'), "no file of calibrations"),
+        (OWN.replace('"slope": 2.0', '"steps": [[0, 1], [1, 0]]'), "no file of calibrations"),
         (file_text([strict_calibration(sha256="1" * 64)]), "no calibrations for this judge"),
         (OWN.replace('"sha256"', '"sha"', 1), "no file of calibrations"),
         ("[" * 100_000, "no file of calibrations"),

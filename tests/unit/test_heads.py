@@ -4,12 +4,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from localeval import InputError, Sample
 from localeval.engine.interface import States
-from localeval.judgements.heads import Contexts, FittedFor
+from localeval.judgements.heads import Contexts, FittedFor, SoftMinimum, file_text, heads_for, sigmoid
+from localeval.prompts.options import Options
 from localeval.runs import head_fit, head_states
 from localeval.runs.head_states import Reading
+from tests.commands import said
+from tests.heads import head
 
 
 def test_the_tokens_of_a_place_are_those_that_share_a_byte_with_it() -> None:
@@ -53,6 +58,48 @@ def test_a_head_finds_what_tells_right_from_wrong_in_unseen_answers() -> None:
     assert marked.figures["auroc"][0] > 0.99
     assert np.argmax(np.abs(marked.word.states)) == 0
     assert plain.figures["auroc"][0] < 0.65
+
+
+@given(st.lists(st.floats(-30, 30), min_size=1, max_size=20), st.lists(st.floats(-30, 30)), st.booleans())
+def test_no_sentences_lift_a_doubtful_one_to_the_threshold(
+    logits: list[float], more: list[float], conjunction: bool
+) -> None:
+    """Whatever the answer's map adds."""
+    answer = SoftMinimum(sharpness=2.0, slope=2.0, bias=3.0, conjunction=conjunction)
+    reader = head().model_copy(update={"answer": answer})
+    assert reader.of_answer([*logits, *more]) <= sigmoid(min(logits))
+
+
+@given(st.lists(st.floats(-30, 30), min_size=1, max_size=20), st.floats(-30, 30))
+def test_one_more_sentence_never_raises_a_conjunction(logits: list[float], more: float) -> None:
+    answer = SoftMinimum(sharpness=0.7, conjunction=True)
+    assert answer.of([*logits, more]) <= answer.of(logits) + 1e-9
+
+
+def test_a_fitted_sentence_is_as_likely_as_an_answer_that_consists_of_it() -> None:
+    [fitted] = head_fit.fit(readings(320, True), FittedFor(name="fake", sha256="0" * 64), layer=1)
+    assert fitted.of_answer([0.4]) == pytest.approx(sigmoid(0.4))
+    assert fitted.of_answer([0.4, 3.0]) < sigmoid(0.4)
+
+
+SHAPES = [
+    ('"overlap": [0.0, 0.0, 0.0, 0.0, 0.0]', '"overlap": [0.0]'),
+    ('"layer": 0', '"layer": 1000000'),
+    ('"bias": 1.0', '"bias": 1e308'),
+    ('"bias": 1.0', '"bias": Infinity'),
+    ('"states": [1.0]', '"states": []'),
+    ('"slope": 1.0', '"slope": -1.0'),
+    ('"slope": 1.0', '"slope": 0.0'),
+    ('"sharpness": 1.0', '"sharpness": 0'),
+]
+
+
+@pytest.mark.parametrize(("number", "other"), SHAPES)
+def test_a_file_with_numbers_that_no_fit_gives_is_refused(number: str, other: str) -> None:
+    text = file_text([head()])
+    assert number in text
+    refusal = said(InputError, heads_for, "0" * 64, Options.read({"head": text.replace(number, other)}))
+    assert "this is no file of heads" in refusal
 
 
 def answers(number: int, **changed: Any) -> list[Sample]:

@@ -65,7 +65,8 @@ ASKED = drawn((0.8, 0.4), 0.5, 0.9, 0.2)
 @pytest.mark.parametrize(
     ("name", "records", "options", "value", "soft"),
     [
-        ("full_support", {"support": verdicts(0.9, 0.8, 0.5)}, {}, 1, (0.9 * 0.8 * 0.5) ** (1 / 3**0.5)),
+        ("full_support", {"support": verdicts(0.9, 0.8, 0.8)}, {}, 1, (0.9 * 0.8 * 0.8) ** (1 / 3**0.5)),
+        ("full_support", {"support": verdicts(0.9, 0.9, 0.5)}, {}, 1, 0.5),  # at most the least
         ("faithfulness", {"support": verdicts(0.75, 0.5, 0.25)}, {}, 2 / 3, 1 / 2),  # 0.5 counts as yes
         ("factual_correctness", CORRECT, {"mode": "precision"}, 2 / 4, 2 / 4),
         ("factual_correctness", CORRECT, {"mode": "recall"}, 1 / 2, 1 / 2),

@@ -29,16 +29,23 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_a_run_that_an_earlier_version_made_is_read_scored_and_written_as_it_was(tmp_path: Path) -> None:
+def test_a_run_that_an_earlier_version_made_is_read_and_written_as_it_was(tmp_path: Path) -> None:
     read = load(OLD)
     assert [s["faithfulness"].status for s in read.scores] == ["scored", "undefined", "failed", "undefined"]
     assert (read["faithfulness"].value, rescore(OLD, threshold=0.2)["faithfulness"].value) == (1 / 2, 1)
-    for result in (read, rescore(OLD)):
-        for name in ("journal.jsonl", "run.json", SAMPLES):
-            (tmp_path / name).write_bytes((OLD / name).read_bytes())
-        finish(tmp_path, result)
-        for name in (RESULTS, "scores.csv", "statements.csv"):
-            assert (tmp_path / name).read_bytes() == (OLD / name).read_bytes()
+    for name in ("journal.jsonl", "run.json", SAMPLES):
+        (tmp_path / name).write_bytes((OLD / name).read_bytes())
+    finish(tmp_path, read)
+    for name in (RESULTS, "scores.csv", "statements.csv"):
+        assert (tmp_path / name).read_bytes() == (OLD / name).read_bytes()
+
+
+def test_a_run_that_an_earlier_version_made_is_scored_again_by_the_formulas_of_today() -> None:
+    """A response was likelier supported than its least statement, of 0.25."""
+    read, again = load(OLD), rescore(OLD)
+    assert [s["faithfulness"] for s in again.scores] == [s["faithfulness"] for s in read.scores]
+    assert read["full_support"].soft == pytest.approx(0.306, abs=0.001)
+    assert again["full_support"].soft == 0.25
 
 
 def test_results_json_has_the_documented_fields_and_the_keys_of_the_journals_lines(run: Path) -> None:

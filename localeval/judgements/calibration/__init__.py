@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from localeval.judgements import statements, support
-from localeval.judgements.heads import LEAST, Fitted, FittedRow, Head, logit, select, sigmoid
+from localeval.judgements.heads import LARGEST, LEAST, Fitted, FittedRow, Head, Weight, logit, select, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.prompts import LANGUAGES
@@ -26,31 +26,22 @@ class Curve(Fitted):
 
     coverage        what full coverage adds to the logit, compared with none
     unknown_number  what each unknown number adds to the logit, 0 or less; at most two count
-    steps           of an isotonic regression, which files of version 0.1.0 may have in place of the sigmoid
 
     >>> Curve(slope=1, intercept=0).apply(0.25)
     0.25
     >>> Curve(unknown_number=-2).apply(0.5, unknown=1) == sigmoid(-2)
     True
-    >>> Curve(steps=((0.25, 0.0), (0.75, 1.0))).apply(0.5)
-    0.5
     """
 
-    slope: float = Field(default=1.0, gt=0)
-    coverage: float = Field(default=0.0, ge=0)
-    unknown_number: float = Field(default=0.0, le=0)
-    intercept: float = 0.0
-    steps: tuple[tuple[float, float], ...] = ()
+    slope: float = Field(default=1.0, gt=0, le=LARGEST)
+    coverage: float = Field(default=0.0, ge=0, le=LARGEST)
+    unknown_number: float = Field(default=0.0, ge=-LARGEST, le=0)
+    intercept: Weight = 0.0
 
     def apply(self, probability: float, coverage: float = 1.0, unknown: int = 0) -> float:
-        """Return the calibrated probability, 0 to 1; between two `steps` it is interpolated."""
-        if not self.steps:
-            lexical = self.coverage * coverage + self.unknown_number * min(unknown, MOST_UNKNOWN)
-            return sigmoid(self.slope * logit(probability) + lexical + self.intercept)
-        import numpy as np
-
-        raw, calibrated = np.array(self.steps).T
-        return float(np.interp(probability, raw, calibrated))
+        """Return the calibrated probability, 0 to 1."""
+        lexical = self.coverage * coverage + self.unknown_number * min(unknown, MOST_UNKNOWN)
+        return sigmoid(self.slope * logit(probability) + lexical + self.intercept)
 
     def apply_to(self, verdict: Verdict) -> float:
         return self.apply(verdict.probability, verdict.coverage, len(verdict.unknown_numbers))
@@ -103,11 +94,20 @@ def calibrate(records: Mapping[str, Any], curves: Curves) -> Mapping[str, Any]:
 def all_supported(probabilities: Sequence[float]) -> float:
     """Return P(all supported) of a response from its statements' calibrated probabilities, at least one.
 
+    It is the least, over all groups of k of the statements, of product ** (1 / sqrt(k)); for each k the group
+    of the k least probable ones has it. So it is never above the least probability, and one more statement
+    never raises it.
+
     >>> all_supported([0.5] * 4) == 0.5 ** 2
     True
+    >>> all_supported([0.25, 0.99, 0.99])
+    0.25
     """
-    logs = sum(math.log(max(p, LEAST)) for p in probabilities)
-    return math.exp(logs / math.sqrt(len(probabilities)))
+    total = lowest = 0.0
+    for count, probability in enumerate(sorted(probabilities), 1):
+        total += math.log(max(probability, LEAST))
+        lowest = min(lowest, total / math.sqrt(count))
+    return min(math.exp(lowest), *probabilities)
 
 
 def conditions(

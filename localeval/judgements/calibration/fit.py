@@ -19,6 +19,7 @@ USUAL = 2.0
 # The verdicts on each response's statements, at least one, with raw probabilities.
 Responses = Sequence[Sequence[Verdict]]
 Weights = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
 
 
 def fit(responses: Responses, labels: Sequence[int]) -> Curve:
@@ -26,6 +27,8 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
 
     It is a sigmoid of logits, fitted to smoothed targets (Platt 1999). Where all verdicts have full coverage
     and no unknown number it is Platt's scaling.
+
+    P(all supported) is a least value (see `all_supported`), and its gradient that of the group which has it.
     """
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
@@ -40,14 +43,23 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     targets = np.where(np.asarray(labels) == 1, (good + 1) / (good + 2), 1 / (bad + 2))
     penalty = np.array([0, USUAL**-2, USUAL**-2, 0]) / len(labels)
 
+    response_of = np.repeat(np.arange(len(lengths)), lengths)
+    # Place of a statement in its response, from 1, when the statements are sorted by probability.
+    place = np.arange(len(verdicts)) - np.repeat(starts, lengths) + 1
+
     def loss_and_gradient(weights: Weights) -> tuple[float, Weights]:
         logits = features @ weights
-        logs = np.add.reduceat(-np.logaddexp(0, -logits), starts) / np.sqrt(lengths)
+        order = np.lexsort((logits, response_of))
+        sums = np.cumsum(-np.logaddexp(0, -logits[order]))
+        sums -= np.repeat(np.append(0.0, sums)[starts], lengths)
+        by_size = sums / np.sqrt(place)
+        logs = np.minimum.reduceat(by_size, starts)
+        size = np.repeat(_first_lowest(by_size, logs, starts, lengths), lengths)
         share = np.clip(np.exp(logs), LEAST, 1 - LEAST)
         loss = -(targets * np.log(share) + (1 - targets) * np.log(1 - share)).mean()
-        by_log = ((1 - targets) * share / (1 - share) - targets) / np.sqrt(lengths) / len(lengths)
-        by_weights = (np.repeat(by_log, lengths) / (1 + np.exp(logits))) @ features
-        return float(loss + penalty @ weights**2 / 2), by_weights + penalty * weights
+        by_log = np.repeat(((1 - targets) * share / (1 - share) - targets) / len(lengths), lengths)
+        by_logit = np.where(place <= size, by_log / np.sqrt(size), 0.0) / (1 + np.exp(logits[order]))
+        return float(loss + penalty @ weights**2 / 2), by_logit @ features[order] + penalty * weights
 
     bound = 0 if plain else 20
     bounds = [(1 / STEEPEST, STEEPEST), (0, bound), (-bound, 0), (-20 - bound, 20)]
@@ -58,6 +70,12 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     # Four decimals are more than labels determine, and are the same on every machine.
     slope, coverage, unknown, intercept = (round(float(weight), 4) for weight in best)
     return Curve(slope=slope, coverage=coverage, unknown_number=unknown, intercept=intercept)
+
+
+def _first_lowest(by_size: Weights, lowest: Weights, starts: Indices, lengths: Indices) -> Indices:
+    """Return for each response the size, from 1, of its first group that has the lowest value."""
+    indices = np.where(by_size == np.repeat(lowest, lengths), np.arange(len(by_size)), len(by_size))
+    return np.asarray(np.minimum.reduceat(indices, starts) - starts + 1)
 
 
 def cross_fitted_curves(responses: Responses, labels: Sequence[int], folds: Sequence[int]) -> list[Curve]:
