@@ -216,9 +216,12 @@ class Engine(TreeEngine):
         context_tokens = self.tokens(context)
         item_tokens = [self.tokens(item) for item in items]
         # The last token of the context is decoded with the items, as its logits tell their first tokens.
-        stem, last = context_tokens[:-1], context_tokens[-1:]
-        settings, known = self.settings, np.unique(np.array(context_tokens, dtype=np.int64))
-        item_ranges = chunks([*map(len, item_tokens)], [0] * len(items), len(stem), settings.n_ctx, settings.width)
+        stem = context_tokens[:-1]
+        last = context_tokens[-1:]
+        known = np.unique(np.array(context_tokens, dtype=np.int64))
+        sizes = [*map(len, item_tokens)]
+        no_budget = [0] * len(items)
+        item_ranges = chunks(sizes, no_budget, len(stem), self.settings.n_ctx, self.settings.width)
         results: list[Likelihood] = []
         with self._decoding():
             if self._in_cache != (None, stem):

@@ -1,9 +1,9 @@
 """Does each value of a statement belong to what the statement says it of?
 
-A judge that is asked says yes to the price of another plan, as all words and numbers stand in the contexts. The
-same judge finds the statement likelier, as a response, with the value that belongs there. So the statement is
-read behind contexts and question, and two margins of log-probabilities are taken: of the whole statement over the
-same one with another value of the contexts, and of each copied word over any other word of the contexts.
+A judge that is asked says yes to the price of another plan, as all words and numbers stand in the contexts.
+The same judge finds the statement likelier, as a response, with the value that belongs there. So the statement
+is read behind contexts and question, and two margins of log-probabilities are taken: of the whole statement over
+the same one with another value of the contexts, and of each copied word over any other word of the contexts.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ _DECIMALS = 4  # of a margin; further digits tell nothing
 class Binding(Record):
     """How firmly a statement's words and values are bound to what the statement says of them.
 
-    copied       the least margin of a word that the contexts have and the question has not: its log-probability
-                 minus the one of the likeliest other word of the contexts; None without such a word
-    value        the value that another one of the contexts comes closest to replacing; "" without alternatives
+    copied       the least margin of a word that the contexts have and the question has not: its
+                 log-probability minus the one of the likeliest other word of the contexts; None without such
+                 a word
+    value        the value that another one of the contexts comes closest to replacing; "" without any
     alternative  the likeliest other value of the contexts in its place
-    margin       log-probability of the statement minus the one with `alternative`; None without alternatives
+    margin       log-probability of the statement minus the one with `alternative`; None without any
     """
 
     copied: float | None = None

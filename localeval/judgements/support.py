@@ -43,7 +43,7 @@ class Verdict(Record):
     coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.text.overlap`)
     unknown_numbers  its numbers that do not occur in the premise
     core             the statement without asides, where it was less probable and so decided (`main_clause`)
-    binding          how firmly its values are bound to what it says of them; None where that was not looked at
+    binding          how firmly its values belong to what it says of them; None where nobody looked at that
     """
 
     statement: str

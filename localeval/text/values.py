@@ -1,8 +1,8 @@
 """Find the values of a statement, and the other values of the contexts that could stand in their place.
 
-A value is a number, a date, a time, a name, or a cell of a table. Of two values of one kind the contexts give each to
-something else: "The Basic plan costs 20 dollars" may hold the price of another plan. No model is needed to
-list them; the judge then tells which of them it finds likelier (`localeval.judgements.bindings`).
+A value is a number, a date, a time, a name, or a cell of a table. "The Basic plan costs 20 dollars" may hold the
+price of another plan, which the contexts have, too. No model is needed to list such values; the judge then tells
+which of them it finds likelier (`localeval.judgements.bindings`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ _LONGEST_CELL = 60
 # A context with more cells is data rather than a table that somebody asks about.
 _MOST_CELLS = 2000
 
-_NUMBER = re.compile(r"(?<![\w.,])[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?(?![0-9])|(?<=[㐀-鿿])[0-9]+(?:\.[0-9]+)?")
+# The second alternative: Han characters are letters, so a number behind one begins within a word.
+_NUMBER = re.compile(
+    r"(?<![\w.,])[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?(?![0-9])|(?<=[㐀-鿿])[0-9]+(?:\.[0-9]+)?"
+)
 _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\.?"
@@ -41,8 +44,11 @@ _UNIT = re.compile(r"\s?(%|°[CF]?|[A-Za-z]{1,15}|[㐀-鿿])")
 _CURRENCY = "$€£¥￥"
 # Small words behind a number are no unit of it.
 _NO_UNIT = frozenset(
-    "a after also an and are as at because before but by during each for from has in is it of on or per so than that "
-    "the then to until was were when where which while who with".split()
+    (
+        *("a", "after", "also", "an", "and", "are", "as", "at", "because", "before", "but", "by", "during"),
+        *("each", "for", "from", "has", "in", "is", "it", "of", "on", "or", "per", "so", "than", "that"),
+        *("the", "then", "to", "until", "was", "were", "when", "where", "which", "while", "who", "with"),
+    )
 )
 _NAME = re.compile(r"[A-Z][\w'’-]*(?: (?:(?:of|de|la|van|von|der|the) )?[A-Z][\w'’-]*){0,5}")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n|>*\"“(-])\s*$")
@@ -65,7 +71,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Replaceable:
-    """A value of a statement that the contexts have, and other values of theirs that could stand in its place."""
+    """A value of a statement that the contexts have, and their other values that could stand in its place."""
 
     value: Value
     alternatives: tuple[str, ...]
@@ -74,8 +80,8 @@ class Replaceable:
 def replaceable_values(statement: str, question: str, contexts: Sequence[str]) -> list[Replaceable]:
     """Return the values of `statement` for which the contexts have alternatives, in order.
 
-    Values of the question are left out: they tell what the statement is about. So are values that the contexts
-    do not have: no other value makes them right or wrong.
+    Values of the question are left out: they tell what the statement is about. So are values that the
+    contexts do not have: no other value makes them right or wrong.
 
     >>> table = "| plan | price |\\n|---|---|\\n| Basic | 20 |\\n| Large | 35 |"
     >>> [(r.value.text, r.alternatives) for r in replaceable_values("Basic costs 35 dollars.", "", [table])]
@@ -122,7 +128,7 @@ def _differs(text: str, other: str) -> bool:
 def _of_kind(value: Value, known: Sequence[Value]) -> list[str]:
     """Return the texts of the known values of the same kind.
 
-    A number whose unit no other number has is compared with the numbers that have none, as the cells of tables.
+    A number whose unit no other number has is compared with the numbers that have none, as in tables.
     """
     same = [other.text for other in known if other.kind == value.kind]
     if not value.kind.startswith("number") or any(_differs(text, value.text) for text in same):
@@ -133,9 +139,7 @@ def _of_kind(value: Value, known: Sequence[Value]) -> list[str]:
 @lru_cache(maxsize=4)  # the statements of a sample have the same contexts
 def _context_values(contexts: tuple[str, ...]) -> tuple[Value, ...]:
     return tuple(
-        value
-        for text in contexts
-        for value in (*_dated_and_numbers(text), *_names(text, in_statement=False))
+        value for text in contexts for value in (*_dated_and_numbers(text), *_names(text, in_statement=False))
     )
 
 
