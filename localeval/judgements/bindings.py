@@ -1,9 +1,10 @@
 """Does each value of a statement belong to what the statement says it of?
 
 A judge that is asked says yes to the price of another plan, as all words and numbers stand in the contexts.
-The same judge finds the statement likelier, as a response, with the value that belongs there. So the statement
-is read behind contexts and question, and two margins of log-probabilities are taken: of the whole statement over
-the same one with another value of the contexts, and of each copied word over any other word of the contexts.
+The same judge finds the statement likelier, as a response, with the value that belongs there. So the
+statement is read behind contexts and question, and two margins of log-probabilities are taken: of the whole
+statement over the same one with another value of the contexts, and of each copied word over any other word of
+the contexts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Find the values of a statement, and the other values of the contexts that could stand in their place.
 
-A value is a number, a date, a time, a name, or a cell of a table. "The Basic plan costs 20 dollars" may hold the
-price of another plan, which the contexts have, too. No model is needed to list such values; the judge then tells
-which of them it finds likelier (`localeval.judgements.bindings`).
+A value is a number, a date, a time, a name, or a cell of a table. "The Basic plan costs 20 dollars" may hold
+the price of another plan, which the contexts have, too. No model is needed to list such values; the judge then
+tells which of them it finds likelier (`localeval.judgements.bindings`).
 """
 
 from __future__ import annotations
