@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, Field
 
 from localeval.judgements import grounding
-from localeval.judgements.bindings import Binding, find_bindings
+from localeval.judgements.bindings import Binding, bounded, find_bindings
 from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import ask_in_windows, probability_of_yes
@@ -134,7 +134,8 @@ class SupportTask:
             decisions, count = [Decided(0.0)] * len(statements), 0
         elif by == "head":
             reading = grounding.ask(context, sample, {})
-            decisions = [Decided(reading.sentences[i].probability) for i, _ in record.flat()]
+            read = [reading.sentences[i] for i, _ in record.flat()]
+            decisions = [Decided(sentence.probability, binding=sentence.binding) for sentence in read]
             count, all_supported = reading.windows, reading.all_supported
         elif by == "hhem":
             probabilities, count = context.classifier().support(premise, statements)
@@ -145,7 +146,7 @@ class SupportTask:
             if self._of_response():
                 bindings = find_bindings(context.engine, sample.user_input or "", premise, statements)
                 decisions = [
-                    decision._replace(binding=binding)
+                    decision._replace(binding=binding, probability=bounded(decision.probability, binding))
                     for decision, binding in zip(decisions, bindings, strict=True)
                 ]
         source = source_terms(premise)

@@ -1,8 +1,8 @@
 """Find the values of a statement, and the other values of the contexts that could stand in their place.
 
 A value is a number, a date, a time, a name, or a cell of a table. "The Basic plan costs 20 dollars" may hold
-the price of another plan, which the contexts have, too. No model is needed to list such values; the judge then
-tells which of them it finds likelier (`localeval.judgements.bindings`).
+the price of another plan, which the contexts have, too. No model is needed to list such values; the judge
+then tells which of them it finds likelier (`localeval.judgements.bindings`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 MOST_ALTERNATIVES = 6
+CELL = "cell"
 # Cells longer than this are texts, not values.
 _LONGEST_CELL = 60
 # A context with more cells is data rather than a table that somebody asks about.
@@ -60,7 +61,7 @@ _RULE = re.compile(r"[\s:|-]*")
 class Value:
     """A value in a text, and where it stands there.
 
-    kind  "number", "year", "cell", "name", or a form of dates; with the unit of a number
+    kind  "number", "year", `CELL`, "name", or a form of dates; with the unit of a number
     """
 
     text: str
@@ -108,7 +109,7 @@ def replaceable_values(statement: str, question: str, contexts: Sequence[str]) -
         for start in _occurrences(cell, statement):
             end = start + len(cell)
             if is_free(start, end):
-                add(Value(cell, start, end, "cell"), columns[cell])
+                add(Value(cell, start, end, CELL), columns[cell])
     known = _context_values(tuple(contexts))
     for value in [*_dated_and_numbers(statement), *_names(statement, in_statement=True)]:
         if value.text in question or value.text not in joined or not is_free(value.start, value.end):

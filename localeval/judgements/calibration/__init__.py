@@ -72,7 +72,7 @@ class Curve(Fitted):
 
 
 def log_preference(margin: float | None) -> float:
-    """Return log P(the stated one of two texts is right), -8 or more, from their log-probabilities' difference.
+    """Return log P(the stated text is right, not another one), -8 or more, from the margin between them.
 
     0 without a margin: nothing speaks against the statement.
 
