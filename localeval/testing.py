@@ -16,12 +16,13 @@ import numpy.typing as npt
 from pydantic import BaseModel
 
 from localeval.engine.auxiliary_models import AuxiliaryModels
-from localeval.engine.dry_run import blank_states
+from localeval.engine.dry_run import blank_states, even_likelihood
 from localeval.engine.interface import (
     ContextTooLong,
     EngineError,
     EngineSettings,
     Frame,
+    Likelihood,
     Reply,
     States,
     TokenUsage,
@@ -103,12 +104,20 @@ class FakeEngine(TreeEngine):
     An answer is a dict of the schema's fields. For a `Literal` field it may be a probability instead of an
     option: {"verdict": 0.9} is the first option with 0.9. An exception in the queue is raised. A "token"
     is a character here. `calls` records the calls.
+
+    `likelihoods` maps texts to their log-probability as a response, 0 for any other text.
     """
 
     spent = TokenUsage()
 
-    def __init__(self, answers: Iterable[Mapping[str, Any] | Exception], n_ctx: int = 100_000) -> None:
+    def __init__(
+        self,
+        answers: Iterable[Mapping[str, Any] | Exception],
+        n_ctx: int = 100_000,
+        likelihoods: Mapping[str, float] | None = None,
+    ) -> None:
         self._answers = list(answers)
+        self._likelihoods = likelihoods or {}
         self.settings = EngineSettings(n_ctx=n_ctx)
         self.calls: list[Call] = []
 
@@ -143,6 +152,13 @@ class FakeEngine(TreeEngine):
             raise ContextTooLong("the fake's context is full")
         self.spent = self.spent.plus(read=len(context) + len(item))
         return blank_states(item, len(item))
+
+    def likelihood(self, context: str, items: Sequence[str]) -> list[Likelihood]:
+        """Return the given log-probabilities of the items, without the space before them."""
+        if len(context) + max(map(len, items)) > self.settings.n_ctx:
+            raise ContextTooLong("the fake's context is full")
+        self.spent = self.spent.plus(context=len(context), items=sum(map(len, items)))
+        return [even_likelihood(item, self._likelihoods.get(item.strip(), 0.0)) for item in items]
 
     def _reply(self, schema: type[T]) -> Reply[T]:
         if not self._answers:

@@ -6,13 +6,14 @@ code as the run itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
 from localeval.engine.batching import build_tree, chunks, count_beyond, shared_length
-from localeval.engine.interface import Reply, States, TokenUsage, TreeEngine
+from localeval.engine.interface import Likelihood, Reply, States, TokenUsage, TreeEngine
 from localeval.prompts import PromptPrefix
 from localeval.system.versions import digest
 
@@ -38,7 +39,7 @@ class DryRunEngine:
         self.settings, self.room = engine.settings, engine.room
         self.tokens, self.count, self.frame = engine.tokens, engine.count, engine.frame
         self._prefixes: set[PromptPrefix] = set()
-        self._in_cache: tuple[PromptPrefix | int, str] | None = None
+        self._in_cache: tuple[PromptPrefix | int | None, str] | None = None
         self.spent = TokenUsage()
 
     def close(self) -> None:
@@ -96,6 +97,20 @@ class DryRunEngine:
         self._in_cache = (layer, context)
         return blank_states(item, item_tokens)
 
+    def likelihood(self, context: str, items: Sequence[str]) -> list[Likelihood]:
+        """Return even likelihoods. Raises ContextTooLong as a real engine does."""
+        *stem, last = self.tokens(context)
+        item_tokens = [[*self.tokens(item)] for item in items]
+        settings = self.settings
+        for chunk in chunks(
+            [*map(len, item_tokens)], [0] * len(items), len(stem), settings.n_ctx, settings.width
+        ):
+            nodes, _ = build_tree([[last, *item_tokens[i][:-1]] for i in chunk])
+            new_context = 0 if self._in_cache == (None, context) else len(stem)
+            self.spent = self.spent.plus(context=new_context, items=len(nodes))
+            self._in_cache = (None, context)
+        return [even_likelihood(item) for item in items]
+
     def _forced(self, fields: Sequence[str], choices: Mapping[str, Sequence[Any]]) -> tuple[list[int], int]:
         """Return (a reply's tokens before its first decision, number of tokens before later choices)."""
         first, *others = fields
@@ -105,6 +120,15 @@ class DryRunEngine:
             return [*self.tokens(start + '"')][:-1], later
         replies = [self.tokens(f'{start}"{option}"') for option in choices[first]]
         return [*replies[0][: shared_length(replies)]], later
+
+
+def even_likelihood(text: str, total: float = 0.0) -> Likelihood:
+    """Return a likelihood of `text` as if it were one token.
+
+    >>> even_likelihood("tea", -2.0)
+    Likelihood(tokens=(-2.0,), best=(-inf,), ends=(3,))
+    """
+    return Likelihood((total,), (-math.inf,), (len(text.encode("utf-8", "replace")),))
 
 
 def blank_states(text: str, tokens: int) -> States:

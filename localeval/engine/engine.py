@@ -14,10 +14,20 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel
 
 from localeval.engine.batching import BatchToken, build_tree, chunks, count_beyond
-from localeval.engine.interface import EngineError, EngineSettings, Reply, States, TokenUsage, TreeEngine
+from localeval.engine.interface import (
+    EngineError,
+    EngineSettings,
+    Likelihood,
+    Reply,
+    States,
+    TokenUsage,
+    TreeEngine,
+)
 from localeval.engine.memory import OVERHEAD, PREFIX_TOKENS, cache_bytes, check_fits, compute_bytes
 from localeval.engine.speculation import NgramIndex, trim_drafts
 from localeval.errors import ModelBroken
@@ -60,7 +70,8 @@ class Engine(TreeEngine):
         self._frames: dict[PromptPrefix, Frame] = {}
         self._grammars: dict[type[BaseModel], Grammar] = {}
         self._states: dict[PromptPrefix, bytes] = {}
-        self._in_cache: tuple[PromptPrefix | int, list[int]] | None = None  # (prefix, or layer read; context)
+        # The prefix, the layer that was read, or None for a text without a prefix; and the context.
+        self._in_cache: tuple[PromptPrefix | int | None, list[int]] | None = None
         self._spent = TokenUsage()
         self._tokenizer = Tokenizer(path, self.settings)  # replaced by `_llama`, once the weights are loaded
         self._layers = self._tokenizer.number("block_count")
@@ -201,6 +212,60 @@ class Engine(TreeEngine):
         ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in item_tokens)
         return States(values, tuple(ends))
 
+    def likelihood(self, context: str, items: Sequence[str]) -> list[Likelihood]:
+        context_tokens = self.tokens(context)
+        item_tokens = [self.tokens(item) for item in items]
+        # The last token of the context is decoded with the items, as its logits tell their first tokens.
+        stem = context_tokens[:-1]
+        last = context_tokens[-1:]
+        known = np.unique(np.array(context_tokens, dtype=np.int64))
+        sizes = [*map(len, item_tokens)]
+        no_budget = [0] * len(items)
+        item_ranges = chunks(sizes, no_budget, len(stem), self.settings.n_ctx, self.settings.width)
+        results: list[Likelihood] = []
+        with self._decoding():
+            if self._in_cache != (None, stem):
+                self.llama.clear()
+                self.llama.decode(_batch(stem, 0, CONTEXT))
+                self._count(context=len(stem))
+                self._in_cache = (None, stem)
+            for item_range in item_ranges:
+                chunk = [item_tokens[i] for i in item_range]
+                results += self._likelihoods(last, chunk, len(stem), known)
+        return results
+
+    def _likelihoods(
+        self, last: list[int], items: Sequence[list[int]], start: int, known: npt.NDArray[np.int64]
+    ) -> list[Likelihood]:
+        """Compute the likelihoods of the items of a chunk, which follow `start` tokens and `last`."""
+        nodes, _ = build_tree([last + tokens[:-1] for tokens in items])
+        # For each node, the tokens that follow it in some item.
+        following: list[dict[int, tuple[float, float]]] = [{} for _ in nodes]
+        paths: list[list[int]] = [[] for _ in items]
+        for n, node in enumerate(nodes):
+            for i in node.items:
+                paths[i].append(n)
+                following[n][items[i][node.place]] = (0.0, 0.0)
+        with self._item_sequences(len(items)):
+            # A call gives the logits of all its tokens, and of no more than fit.
+            width = self.settings.width
+            for first in range(0, len(nodes), width):
+                batch = [
+                    BatchToken(node.token, start + node.place, tuple(1 + i for i in node.items), True)
+                    for node in nodes[first : first + width]
+                ]
+                for n, logits in enumerate(self.llama.decode(batch), start=first):
+                    for token in following[n]:
+                        following[n][token] = _log_probabilities(logits, token, known)
+        self._count(items=len(nodes))
+        results = []
+        for tokens, path in zip(items, paths, strict=True):
+            pairs = [following[n][token] for n, token in zip(path, tokens, strict=True)]
+            sizes = (len(self._vocabulary.bytes_of[token]) for token in tokens)
+            stated, best = zip(*pairs, strict=True)
+            results.append(Likelihood(stated, best, tuple(accumulate(sizes))))
+        return results
+
     @contextmanager
     def _item_sequences(self, n: int) -> Iterator[None]:
         """Fork `n` sequences off the context, and drop them at the end."""
@@ -290,6 +355,18 @@ def _batch(tokens: list[int], position: int, sequence: int, n_logits: int = 0) -
     """Place `tokens` from `position` on, with logits for the last `n_logits` of them."""
     first = len(tokens) - n_logits
     return [BatchToken(token, position + i, (sequence,), i >= first) for i, token in enumerate(tokens)]
+
+
+def _log_probabilities(
+    logits: npt.NDArray[np.float32], token: int, known: npt.NDArray[np.int64]
+) -> tuple[float, float]:
+    """Return the log-probability of `token`, and of the likeliest other one of `known`."""
+    values = logits.astype(np.float64)
+    top = float(values.max())
+    log_sum = top + float(np.log(np.exp(values - top).sum()))
+    others = values[known[known != token]]
+    best = float(others.max()) - log_sum if others.size else -np.inf
+    return float(values[token]) - log_sum, best
 
 
 def _identity(path: Path) -> tuple[int, ...]:

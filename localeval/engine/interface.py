@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -154,6 +155,25 @@ class States(NamedTuple):
         return slice(first, max(first + 1, bisect_left(self.ends, end) + 1))
 
 
+class Likelihood(NamedTuple):
+    """How likely a judge finds each token of a text that follows another one.
+
+    tokens  log-probability of each token, given all before it
+    best    log-probability of the likeliest other token among those that the text before it has;
+            minus infinity where there is none
+    ends    offset at which each token ends in the text, in bytes of UTF-8
+    """
+
+    tokens: tuple[float, ...]
+    best: tuple[float, ...]
+    ends: tuple[int, ...]
+
+    @property
+    def total(self) -> float:
+        """The log-probability of the whole text."""
+        return math.fsum(self.tokens)
+
+
 class TokenUsage(NamedTuple):
     """The tokens that an engine has put through the model since it was created.
 
@@ -245,6 +265,13 @@ class TreeEngine(Protocol):
 
         Only the layers up to this one are computed. Raises ContextTooLong as `generate` does, and
         EngineError where this build of llama.cpp exposes no hidden states.
+        """
+        ...
+
+    def likelihood(self, context: str, items: Sequence[str]) -> list[Likelihood]:
+        """Return how likely each of `items` is as the continuation of `context`, with no prefix.
+
+        Equal beginnings of items are computed once. Raises ContextTooLong as `generate` does.
         """
         ...
 

@@ -82,7 +82,9 @@ def _statements(name: str, column: str) -> Judgement:
 def _support(name: str, premise: str, needs: str, by: Literal["hhem"] | None = None) -> Judgement:
     task, prompts = SupportTask(premise, needs, by), "" if by else "support support_reasoned"
     uses: Answers = "classifier" if by else "support"
-    return _new(name, support.VERSION, task, SupportRecord, premise, prompts, needs, uses)
+    # Values of the response are compared behind its question.
+    columns = f"user_input {premise}" if name == "support" else premise
+    return _new(name, support.VERSION, task, SupportRecord, columns, prompts, needs, uses)
 
 
 _EVERY_COLUMN = "user_input retrieved_contexts reference response"

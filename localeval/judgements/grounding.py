@@ -8,11 +8,13 @@ from operator import itemgetter
 from typing import Any
 
 from localeval.engine.interface import States
+from localeval.judgements.bindings import Binding, find_table_bindings
 from localeval.judgements.context import JudgeContext, NoHead, Record, language_of, response_of
 from localeval.judgements.heads import Contexts, context_text, question_text, sigmoid
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
 from localeval.text.claims import extract_claims
+from localeval.text.display import one_line
 from localeval.text.overlap import TERM, Evidence, context_sentences, rank_sentences
 from localeval.text.sentences import Sentence, has_words
 
@@ -27,6 +29,7 @@ class ReadSentence(Record):
     overlap      the head's input in addition to the states (see `localeval.judgements.heads.Overlap`)
     evidence     the sentence of the contexts that shares most terms with it; None where none shares any
     spans        (start, end) of the words that look unsupported
+    binding      whether a value of a table belongs to what the sentence says of it; None without such a value
     """
 
     sentence: str
@@ -36,6 +39,7 @@ class ReadSentence(Record):
     overlap: tuple[float, ...]
     evidence: Evidence | None = None
     spans: tuple[tuple[int, int], ...] = ()
+    binding: Binding | None = None
 
 
 class GroundingRecord(Record):
@@ -87,11 +91,16 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
     token_logits = [States(head.word.of(window.values), window.ends) for window in states]
     places, context_words = Places(text, len(question.encode("utf-8", "replace"))), Contexts(contexts)
     closest = rank_sentences([s.text for s in sentences], context_sentences(contexts), 1)
+    bindings = find_table_bindings(
+        context.engine, sample.user_input or "", contexts, [one_line(s.text) for s in sentences]
+    )
     records, logits = [], []
-    for s, evidence in zip(sentences, closest, strict=True):
+    for s, evidence, binding in zip(sentences, closest, bindings, strict=True):
         overlap, words = context_words.overlap(s.text), split_words(s)
         by_window = [[float(places.mean(window, *word)) for word in words] for window in token_logits]
         logit, word_logits = max((head.of_sentence(window, overlap), window) for window in by_window)
+        if binding.margin is not None:
+            logit = min(logit, binding.margin)
         logits.append(logit)
         probability, spans = sigmoid(logit), list[tuple[int, int]]()
         flags = (probability < DOUBTFUL and sigmoid(word_logit) < DOUBTFUL for word_logit in word_logits)
@@ -108,6 +117,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
                 overlap=tuple(overlap),
                 evidence=evidence[0] if evidence else None,
                 spans=tuple(spans),
+                binding=None if binding.margin is None else binding,
             )
         )
     return GroundingRecord(

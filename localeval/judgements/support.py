@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, Field
 
 from localeval.judgements import grounding
+from localeval.judgements.bindings import Binding, bounded, find_bindings
 from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import LONGEST_SHOWN, ask_in_windows, probability_of_yes
@@ -46,6 +47,7 @@ class Verdict(Record):
     unknown_numbers  its numbers that do not occur in the premise
     core             the statement without asides, where it was less probable and so decided (`main_clause`)
     mass             probability that the judge, free to write anything, would begin a yes or a no there
+    binding          how firmly its values belong to what it says of them; None where nobody looked at that
     """
 
     statement: str
@@ -57,6 +59,7 @@ class Verdict(Record):
     unknown_numbers: tuple[str, ...] = ()
     core: str | None = None
     mass: float = Field(default=1.0, ge=0, le=1)
+    binding: Binding | None = None
 
 
 class SupportRecord(Record):
@@ -89,6 +92,7 @@ class Decided(NamedTuple):
     reason: str | None = None
     core: str | None = None
     mass: float = 1.0
+    binding: Binding | None = None
 
 
 @dataclass(frozen=True)
@@ -105,8 +109,11 @@ class SupportTask:
     def decided_by(self, context: JudgeContext, sample: Sample) -> Literal["llm", "hhem", "head"]:
         if self.by == "hhem" or context.options.support_by == "hhem":
             return "hhem"
-        of_response = (self.statements, self.premise) == ("statements", "retrieved_contexts")
-        return "head" if of_response and grounding.decides(context, sample) else "llm"
+        return "head" if self._of_response() and grounding.decides(context, sample) else "llm"
+
+    def _of_response(self) -> bool:
+        """Return whether the contexts may support the response, which was written from them."""
+        return (self.statements, self.premise) == ("statements", "retrieved_contexts")
 
     def key_fields(self, context: JudgeContext, sample: Sample) -> dict[str, Any]:
         by = self.decided_by(context, sample)
@@ -133,13 +140,20 @@ class SupportTask:
             decisions, count = [Decided(0.0)] * len(statements), 0
         elif by == "head":
             reading = grounding.ask(context, sample, {})
-            decisions = [Decided(reading.sentences[i].probability) for i, _ in record.flat()]
+            read = [reading.sentences[i] for i, _ in record.flat()]
+            decisions = [Decided(sentence.probability, binding=sentence.binding) for sentence in read]
             count, all_supported = reading.windows, reading.all_supported
         elif by == "hhem":
             probabilities, count = context.classifier().support(premise, statements)
             decisions = [Decided(probability) for probability in probabilities]
         else:
             decisions, count = judge_support(context, premise, statements, closest, record.language)
+            if self._of_response():
+                bindings = find_bindings(context.engine, sample.user_input or "", premise, statements)
+                decisions = [
+                    decision._replace(binding=binding, probability=bounded(decision.probability, binding))
+                    for decision, binding in zip(decisions, bindings, strict=True)
+                ]
         source = source_terms(premise)
         return SupportRecord(
             verdicts=tuple(

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from localeval.judgements import statements, support
+from localeval.judgements.bindings import Binding
 from localeval.judgements.heads import LARGEST, LEAST, Fitted, FittedRow, Head, Weight, logit, select, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
@@ -21,30 +22,66 @@ from localeval.prompts.options import Options
 MOST_UNKNOWN = 2  # unknown numbers of one statement that count: a list of ten says little more than two
 
 
+# A margin below this says no more: texts of a table may differ by 40.
+MOST_DOUBT = 8.0
+
+
 class Curve(Fitted):
     """A rising map of probabilities: a sigmoid, which is Platt's where `coverage` and `unknown_number` are 0.
 
     coverage        what full coverage adds to the logit, compared with none
     unknown_number  what each unknown number adds to the logit, 0 or less; at most two count
+    binding         weight of log P(a value is the one that belongs there, and not the likeliest other one)
+    copied          weight of log P(a copied word belongs where it stands, and not the likeliest other one)
 
     >>> Curve(slope=1, intercept=0).apply(0.25)
     0.25
     >>> Curve(unknown_number=-2).apply(0.5, unknown=1) == sigmoid(-2)
     True
+    >>> swapped = Binding(value="20", alternative="35", margin=-9.0)
+    >>> round(Curve(binding=1).apply(0.9, binding=swapped), 3)
+    0.003
     """
 
     slope: float = Field(default=1.0, gt=0, le=LARGEST)
     coverage: float = Field(default=0.0, ge=0, le=LARGEST)
     unknown_number: float = Field(default=0.0, ge=-LARGEST, le=0)
+    binding: float = Field(default=0.0, ge=0, le=LARGEST)
+    copied: float = Field(default=0.0, ge=0, le=LARGEST)
     intercept: Weight = 0.0
 
-    def apply(self, probability: float, coverage: float = 1.0, unknown: int = 0) -> float:
+    def apply(
+        self,
+        probability: float,
+        coverage: float = 1.0,
+        unknown: int = 0,
+        binding: Binding | None = None,
+    ) -> float:
         """Return the calibrated probability, 0 to 1."""
         lexical = self.coverage * coverage + self.unknown_number * min(unknown, MOST_UNKNOWN)
-        return sigmoid(self.slope * logit(probability) + lexical + self.intercept)
+        bound = 0.0
+        if binding is not None:
+            bound += self.binding * log_preference(binding.margin)
+            bound += self.copied * log_preference(binding.copied)
+        return sigmoid(self.slope * logit(probability) + lexical + bound + self.intercept)
 
     def apply_to(self, verdict: Verdict) -> float:
-        return self.apply(verdict.probability, verdict.coverage, len(verdict.unknown_numbers))
+        return self.apply(
+            verdict.probability, verdict.coverage, len(verdict.unknown_numbers), verdict.binding
+        )
+
+
+def log_preference(margin: float | None) -> float:
+    """Return log P(the stated text is right, not another one), -8 or more, from the margin between them.
+
+    0 without a margin: nothing speaks against the statement.
+
+    >>> round(log_preference(0.0), 3), log_preference(-20.0), log_preference(None)
+    (-0.693, -8.0, 0.0)
+    """
+    if margin is None:
+        return 0.0
+    return max(-MOST_DOUBT, -math.log1p(math.exp(-margin)) if margin > -MOST_DOUBT else margin)
 
 
 class Calibration(FittedRow):

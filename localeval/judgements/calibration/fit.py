@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from localeval.judgements.calibration import MOST_UNKNOWN, Curve, all_supported
+from localeval.judgements.bindings import Binding
+from localeval.judgements.calibration import MOST_UNKNOWN, Curve, all_supported, log_preference
 from localeval.judgements.heads import LEAST, logit
 from localeval.judgements.support import Verdict
 
@@ -34,14 +35,13 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
 
     verdicts = [verdict for response in responses for verdict in response]
     plain = all(v.coverage == 1 and not v.unknown_numbers for v in verdicts)
-    features = np.array(
-        [(logit(v.probability), v.coverage, min(len(v.unknown_numbers), MOST_UNKNOWN), 1.0) for v in verdicts]
-    )
+    features = np.array([features_of(verdict) for verdict in verdicts])
     lengths = np.array([len(response) for response in responses])
     starts = np.cumsum(lengths) - lengths
     good, bad = sum(labels), len(labels) - sum(labels)
     targets = np.where(np.asarray(labels) == 1, (good + 1) / (good + 2), 1 / (bad + 2))
-    penalty = np.array([0, USUAL**-2, USUAL**-2, 0]) / len(labels)
+    prior = USUAL**-2
+    penalty = np.array([0, prior, prior, prior, prior, 0]) / len(labels)
 
     response_of = np.repeat(np.arange(len(lengths)), lengths)
     # Place of a statement in its response, from 1, when the statements are sorted by probability.
@@ -62,14 +62,44 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
         return float(loss + penalty @ weights**2 / 2), by_logit @ features[order] + penalty * weights
 
     bound = 0 if plain else 20
-    bounds = [(1 / STEEPEST, STEEPEST), (0, bound), (-bound, 0), (-20 - bound, 20)]
+    # A weight that no verdict has a feature for is 0.
+    binding_bound = 20 if np.any(features[:, 3]) else 0
+    copied_bound = 20 if np.any(features[:, 4]) else 0
+    bounds = [
+        (1 / STEEPEST, STEEPEST),
+        (0, bound),
+        (-bound, 0),
+        (0, binding_bound),
+        (0, copied_bound),
+        (-20 - bound, 20),
+    ]
     settings = {"jac": True, "bounds": bounds, "method": "L-BFGS-B", "options": {"ftol": 1e-14, "gtol": 1e-9}}
-    initial = (1.0, 0.0, 0.0, 0.0), (2.0, 0.0, 0.0, -1.0)
+    initial = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0), (2.0, 0.0, 0.0, 0.0, 0.0, -1.0)
     fits = [minimize(loss_and_gradient, start, **settings) for start in initial]
     best = min(fits, key=lambda x: float(x.fun)).x
     # Four decimals are more than labels determine, and are the same on every machine.
-    slope, coverage, unknown, intercept = (round(float(weight), 4) for weight in best)
-    return Curve(slope=slope, coverage=coverage, unknown_number=unknown, intercept=intercept)
+    slope, coverage, unknown, binding, copied, intercept = (round(float(weight), 4) for weight in best)
+    return Curve(
+        slope=slope,
+        coverage=coverage,
+        unknown_number=unknown,
+        binding=binding,
+        copied=copied,
+        intercept=intercept,
+    )
+
+
+def features_of(verdict: Verdict) -> tuple[float, ...]:
+    """Return what the weights of a `Curve` multiply, in the order in which they are fitted."""
+    binding = verdict.binding or Binding()
+    return (
+        logit(verdict.probability),
+        verdict.coverage,
+        min(len(verdict.unknown_numbers), MOST_UNKNOWN),
+        log_preference(binding.margin),
+        log_preference(binding.copied),
+        1.0,
+    )
 
 
 def _first_lowest(by_size: Weights, lowest: Weights, starts: Indices, lengths: Indices) -> Indices:

@@ -1,0 +1,66 @@
+"""Which values of a statement have alternatives in the contexts, and which alternatives."""
+
+import pytest
+
+from localeval.text.values import replaceable_values
+
+MARKDOWN = "| Ferry | Crew | Port |\n| --- | --- | --- |\n| Marit | 24 | Skell |\n| Orla | 31 | Bergen |"
+CSV = "Ferry,Crew,Port\nMarit,24,Skell\nOrla,31,Bergen"
+JSON = '[{"Ferry": "Marit", "Crew": 24, "Port": "Skell"}, {"Ferry": "Orla", "Crew": 31, "Port": "Bergen"}]'
+PAIRS = "Ferry: Marit\nCrew: 24\nPort: Skell\n\nFerry: Orla\nCrew: 31\nPort: Bergen"
+
+
+def alternatives(statement: str, *contexts: str, question: str = "") -> dict[str, tuple[str, ...]]:
+    return {item.value.text: item.alternatives for item in replaceable_values(statement, question, contexts)}
+
+
+@pytest.mark.parametrize("table", [MARKDOWN, CSV, JSON, PAIRS], ids=["markdown", "csv", "json", "pairs"])
+def test_a_cell_has_the_cells_of_its_column_as_alternatives(table: str) -> None:
+    found = alternatives(
+        "The Marit has a crew of 31 and lies in Skell.", table, question="What is the Marit?"
+    )
+    assert found == {"31": ("24",), "Skell": ("Bergen",)}
+
+
+def test_numbers_of_prose_are_compared_with_numbers_of_the_same_unit() -> None:
+    text = "The Marit has 24 cabins and the Orla 31 cabins. Both carry 90 cars."
+    assert alternatives("The Marit has 31 cabins.", text) == {"31": ("24",)}
+
+
+def test_years_and_dates_are_kinds_of_their_own() -> None:
+    text = (
+        "Built in 1954 for 200 people, it sank on 8 June 1960, and was found on 3 May 1975, in 1976 at 40 m."
+    )
+    found = alternatives("It was built in 1976 and found on 8 June 1960.", text)
+    assert found == {"1976": ("1954",), "8 June 1960": ("3 May 1975",)}
+
+
+def test_names_are_compared_with_names() -> None:
+    text = "The bridge was designed by Helga Strand. It was painted by Piet Haan."
+    assert alternatives("The bridge was designed by Piet Haan.", text) == {"Piet Haan": ("Helga Strand",)}
+
+
+def test_chinese_numbers_have_the_characters_behind_them_as_units() -> None:
+    text = "望澜桥长412米，桥墩有12座。青岚桥长230米。"
+    assert alternatives("望澜桥长230米。", text) == {"230": ("412",)}
+
+
+def test_values_of_the_question_tell_what_a_statement_is_about() -> None:
+    assert alternatives("The Orla carries 31.", MARKDOWN, question="How many does the Orla carry?") == {
+        "31": ("24",)
+    }
+
+
+def test_a_value_that_the_contexts_lack_has_no_alternative() -> None:
+    assert (
+        alternatives("The bridge is 500 metres long.", "It is 412 metres long, the other 230 metres.") == {}
+    )
+
+
+def test_one_value_written_in_two_ways_is_no_alternative() -> None:
+    assert alternatives("It cost 1,200 euros.", "It cost 1,200 euros, or 1200 euros.") == {}
+
+
+def test_a_cell_is_found_as_a_whole_word_only() -> None:
+    table = "| Item | Number |\n|---|---|\n| A | 1 |\n| B | 2 |"
+    assert alternatives("It was built in 12 days.", table) == {}
