@@ -15,7 +15,7 @@ LIKELIHOODS = {RIGHT: -3.0, WRONG: -12.0}
 
 def judge_of(response: str) -> Judge:
     """Return a judge that says yes to all that it is asked, and finds the right crew likelier."""
-    answers = [{"statements": [response]}, {"verdict": 0.9}]
+    answers: list[dict[str, object]] = [{"statements": [response]}, {"verdict": 0.9}]
     return fake_judge(FakeEngine(answers, likelihoods=LIKELIHOODS))
 
 
