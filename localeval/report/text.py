@@ -169,7 +169,7 @@ def notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
     if any(s.cut in ("budget", "repetition") for s in getattr(records.get("statements"), "sentences", ())):
         notes.append("statements cut")
     if would_write_otherwise(records):
-        notes.append("the judge would rather write something else than yes or no")
+        notes.append("neither yes nor no likely")
     if columns := dict.fromkeys(match.column for match in find_injections(sample_result.sample, FENCES)):
         notes.append(f"reads like an attack on the judge: {', '.join(columns)}")
     return notes
