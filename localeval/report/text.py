@@ -171,7 +171,7 @@ def notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
     if any(s.cut in ("budget", "repetition") for s in getattr(records.get("statements"), "sentences", ())):
         notes.append("statements cut")
     if would_write_otherwise(records):
-        notes.append("the judge would rather write something else than yes or no")
+        notes.append("neither yes nor no likely")
     foreign = sum(bool(draw.foreign) for draw in getattr(records.get("questions"), "draws", ()))
     if foreign:
         notes.append(f"drawn questions with a word that the response lacks: {foreign}")
