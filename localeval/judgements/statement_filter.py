@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import chain, permutations
+from collections.abc import Sequence
+from itertools import chain
 
 from pydantic import BaseModel
 
 from localeval.engine.interface import Reply
-from localeval.text.claims import has_content, is_claim
+from localeval.text.claims import has_content
 from localeval.text.display import one_line
-from localeval.text.numbers import counts
-from localeval.text.overlap import STOP, TERM, long_numbers, omits_content, terms
+from localeval.text.fidelity import changes_negation, changes_qualifier, exchanges, omits
+from localeval.text.overlap import STOP, TERM, terms
+from localeval.text.wording import tokens
 
-_WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
-# Words that change what a statement means. The t is that of "can't", 几 and 差 are those of 几乎 and 差点.
-_MEANING_CHANGERS = frozenset("不没无未非否若只仅几差称说据").union(
-    ("not", "no", "never", "neither", "nor", "without", "hardly", "rarely", "seldom", "t", "if", "unless"),
-    ("only", "almost", "nearly", "fewer", "less", "might", "could", "allegedly", "reportedly"),
-    ("said", "says", "claims", "claimed", "denies", "denied", "alleged", "supposedly"),
-)
 _SUBJECT = re.compile(r"^(?:The|An?) ([^\W\d_]+)\b(?! of\b)")  # "the height of" names what the question asks
 # A name of two characters between others makes three pairs of them new, which overlap.
 _PAIR = "([㐀-鿿豈-﫿]{2})"
 _THREE_PAIRS = re.compile(f"(?={_PAIR})(?=.{_PAIR})(?=..{_PAIR})")
-_ARTICLES = frozenset(("the", "a", "an"))
 LEFT_OUT = 0.35  # share of the words of a sentence below which a statement leaves out most of them
 WHOLE_CLAUSE = 8  # words; a name that replaces a pronoun has fewer
+# Words or Han characters of a sentence above which it is judged as a whole as well, and not compared with its
+# statements: each clause is compared with each other one.
+_MAX_COMPARED = 400
 
 
 class StatementsReply(BaseModel):
@@ -39,7 +35,7 @@ class StatementFilter:
     """Chooses from what a model wrote for each sentence of a text the statements that the sentence makes."""
 
     def __init__(self, sentences: Sequence[str], question: str = "", text: str = "") -> None:
-        self._sentences, self._question = sentences, question
+        self._sentences = sentences
         sentence_terms = [terms(sentence) for sentence in sentences]
         counts = Counter(chain(*sentence_terms, terms(question)))
         # The words by which sentences are told apart: that no other sentence has, nor the question.
@@ -49,24 +45,44 @@ class StatementFilter:
     def choose(self, i: int, reply: Reply[StatementsReply]) -> tuple[Sequence[str], str]:
         """Return the statements of sentence `i`, and why they are not as the model wrote them (or "").
 
-        >>> rain = Reply(StatementsReply(statements=["Rain falls in May."]), "", {})
-        >>> StatementFilter(["Tea sings.", "Rain falls in May."]).choose(0, rain)
-        (['Tea sings.'], 'strays')
-        >>> StatementFilter(["Rain falls in May 1962."]).choose(0, rain)
-        (['Rain falls in May 1962.'], 'details')
+        Where the list is wrong, or empty, the sentence itself is the statement. Where the list omits
+        something, the sentence is judged as well. `SentenceStatements.cut` names the reasons.
+
+        >>> answer = StatementFilter(["Tea sings.", "Rain may fall in May 1962."])
+        >>> def choose(i, *statements):
+        ...     return answer.choose(i, Reply(StatementsReply(statements=statements), "", {}))
+        >>> choose(0, "Rain falls in May."), choose(0)
+        ((['Tea sings.'], 'strays'), (['Tea sings.'], 'empty'))
+        >>> choose(1, "Rain falls in May 1962.")
+        (['Rain may fall in May 1962.'], 'qualifier')
+        >>> choose(1, "Rain may fall in May.")
+        (['Rain may fall in May.', 'Rain may fall in May 1962.'], 'details')
         """
-        whole, written = one_line(self._sentences[i]), [*map(one_line, reply.value.statements)]
-        if any(map(self.invents, written)):
-            return [whole], "invented"
-        texts = [text for text in written if is_claim(text) and not self.strays(text, i)]
-        # What was written may fail `is_claim` only because a title at its end is a question, or because the
-        # sentence itself is no more than a mention ("[1962]").
-        if not texts and (reply.truncated or any(map(has_content, written)) or not has_content(whole)):
-            return [whole], reply.truncated or "strays"
-        # A refusal repeats the question; a number that is not in the question is a claim that was overlooked.
-        if omits_content(whole, texts) if texts else long_numbers(whole) - long_numbers(self._question):
-            return [whole], "details"
+        whole = one_line(self._sentences[i])
+        written = [one_line(text) for text in reply.value.statements if has_content(text)]
+        texts = [text for text in written if not self.strays(text, i)]
+        wrong = self._why_wrong(whole, written, texts)
+        if not texts:
+            return [whole], reply.truncated or wrong
+        if wrong:
+            return [whole], wrong
+        if len(tokens(whole)) > _MAX_COMPARED or omits(whole, texts):
+            return [*texts, whole], reply.truncated or "details"
         return texts, reply.truncated
+
+    def _why_wrong(self, whole: str, written: Sequence[str], texts: Sequence[str]) -> str:
+        """Return why the list of a sentence can't be taken, or ""; `texts` are those that do not stray."""
+        if any(map(self.invents, written)):
+            return "invented"
+        if not texts:
+            return "strays" if written else "empty"
+        if len(tokens(whole)) > _MAX_COMPARED:
+            return ""
+        if changes_negation(whole, texts):
+            return "negation"
+        if changes_qualifier(whole, texts):
+            return "qualifier"
+        return "exchange" if exchanges(whole, texts) else ""
 
     def strays(self, statement: str, i: int) -> bool:
         """Return whether a statement that was written for sentence `i` says what another sentence says.
@@ -107,60 +123,3 @@ class StatementFilter:
         if not self._known.issuperset(map(str.lower, names + _SUBJECT.findall(statement))):
             return True
         return any(map(self._known.isdisjoint, _THREE_PAIRS.findall(statement)))
-
-
-def without_duplicates(lists: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    seen: set[str] = set()
-    unique = []
-    for texts in lists:
-        by_key: dict[str, str] = {}
-        for text in texts:
-            by_key.setdefault(text.casefold().rstrip(".。 "), text)
-        new = [text for key, text in by_key.items() if key not in seen]
-        seen.update(by_key)
-        subsumed = {text for text, other in permutations(new, 2) if _is_subsumed(text, other)}
-        unique.append(tuple(text for text in new if text not in subsumed))
-    return unique
-
-
-def _is_subsumed(text: str, other: str) -> bool:
-    """Return whether `other` has all words of `text` in the same order, and further words that keep it true.
-
-    Han text is compared by characters.
-
-    >>> _is_subsumed("Ann Lee left.", "Ann Lee, the mayor, left in May.")
-    True
-    >>> _is_subsumed("Ann thanked Lee.", "Lee thanked Ann in May.")
-    False
-    >>> _is_subsumed("Tea is safe.", "Tea is not safe."), _is_subsumed("Bob left.", "Bob's wife left.")
-    (False, False)
-    >>> _is_subsumed("Ann met Bob.", "Ann met Bob's wife."), _is_subsumed("三日到访。", "十三日到访。")
-    (False, False)
-    >>> _is_subsumed("Bob left.", "Friends of Bob left.")
-    False
-    >>> costs = [f"It costs {number} dollars." for number in ("3", "3,000", "three", "three thousand")]
-    >>> _is_subsumed(*costs[:2]), _is_subsumed(*costs[2:])
-    (False, False)
-    >>> _is_subsumed("It opened on 12 May.", "It opened on 12 May 1962.")
-    True
-    >>> _is_subsumed("桥于5月通车。", "望澜桥于5月正式通车。")
-    True
-    """
-    words, longer = _WORD.findall(text.casefold()), _WORD.findall(other.casefold())
-    added: list[list[str]] = [[]]  # runs of further words: before, between and after the words of `text`
-    for word in longer:
-        if len(added) <= len(words) and word == words[len(added) - 1]:
-            added.append([])
-        else:
-            added[-1].append(word)
-    if len(added) <= len(words) or len(words) == len(longer):
-        return False
-    for i, run in enumerate(added):
-        # "Bob's wife left", "Ann met Bob's wife" and "The wife of Bob left" are about somebody else than Bob.
-        possessive = "of" in run[1:] and _ARTICLES.issuperset(words[:i])
-        if possessive or run[:1] in (["s"], ["的"]) or _MEANING_CHANGERS & set(run):
-            return False
-        # A number next to a number makes a different one: 2 becomes 2.1, 3 becomes 3,000, 三 becomes 十三.
-        if any(map(counts, run)) and any(map(counts, words[max(0, i - 1) : i + 1])):
-            return False
-    return True

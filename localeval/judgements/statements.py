@@ -8,7 +8,8 @@ from typing import Any
 
 from localeval.judgements import grounding
 from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
-from localeval.judgements.statement_filter import StatementFilter, without_duplicates
+from localeval.judgements.duplicates import without_duplicates
+from localeval.judgements.statement_filter import StatementFilter
 from localeval.judgements.statement_filter import StatementsReply as StatementsReply
 from localeval.samples import Sample
 from localeval.text.claims import extract_claims
@@ -21,9 +22,16 @@ VERSION = "14"
 class SentenceStatements(Record):
     """One sentence of the text, its offsets there, and the statements that it makes.
 
-    cut  "" or why the list is not as the model wrote it: "budget" or "repetition" ended it; with "strays" it
-         was not about this sentence, with "invented" it had a name, number or subject of its own, with
-         "details" it left out a number or a clause: the sentence itself is the statement
+    cut  "" where the statements are as the model wrote them, or why they are not:
+         "budget" or "repetition": the list was ended, and what it has by then stands; the sentence itself is
+         the statement where it has nothing, and is judged as well where it omits something
+         "details": it omits a number, a name or a clause; the sentence itself is judged as well
+         "empty": it has no statement; the sentence itself is the only one, as for all that follow
+         "strays": it is not about this sentence
+         "invented": it has a name, number or subject that neither the text nor the question has
+         "negation": a negation was lost or added ("not", "never", "refused")
+         "qualifier": a qualifier was lost or added ("only", "at most", "may", "former", "about")
+         "exchange": two parties have each other's part, or a name has another's value
     """
 
     sentence: str
@@ -66,8 +74,9 @@ class StatementsTask:
     def ask(self, context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
         """Ask for the statements of each sentence (see `extract_claims`), and drop repeated ones.
 
-        A sentence is its own statement if the model finishes no statement for it, adds a name, number or
-        subject, or omits a number or a clause of it. Where sentences are the statements, no model is asked.
+        A sentence is its own statement where the list of the model does not say what it says, and is judged
+        as well where the list omits something (see `cut`). Where sentences are the statements, no model is
+        asked.
         """
         [text] = texts_of(sample, self.column)
         sentences = extract_claims(text)
@@ -76,7 +85,7 @@ class StatementsTask:
             lists += (([one_line(s.text)], "") for s in sentences)
         else:
             lists += write_statements(context, sample, self.column)
-        unique = without_duplicates(texts for texts, _ in lists)
+        unique = without_duplicates([s.text for s in sentences], (texts for texts, _ in lists))
         return StatementsRecord(
             sentences=tuple(
                 SentenceStatements(sentence=s.text, start=s.start, end=s.end, statements=texts, cut=cut)
