@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 
 from localeval.text.overlap import source_terms, unsupported_numbers
-from localeval.text.wording import Token, tokens, words
+from localeval.text.wording import Token, stem, tokens, words
 
 # Share of a clause's content above which, if no statement has it, the clause is missing; and the least
 # content. A word weighs as much as two Han characters.
@@ -24,6 +24,8 @@ _LEAST_MISSING = 2
 _MAX_COMPARED = 200
 # Han characters of a party's name, at least: any single one stands in many words.
 _HAN_NAME = 2
+# What may stand before the name with which a clause begins.
+_BEFORE_NAME = frozenset(("and", "but", "the", "while", "whereas"))
 
 
 @dataclass(frozen=True)
@@ -108,19 +110,35 @@ def changes_negation(sentence: str, statements: Sequence[str]) -> bool:
 
 
 def _loses_negation(clauses: Sequence[_Clause], statement: Sequence[Token]) -> bool:
-    """Return whether a statement without negation says what the sentence negates."""
-    if any(token.negates for token in statement):
-        return False
+    """Return whether a statement says what the sentence negates.
+
+    A statement of several clauses may have one negation of the sentence and lack another one: so each of its
+    clauses without negation is looked at, too, and must not have all of what a clause negates.
+    """
+    scopes = [(clause, scope) for clause in clauses if (scope := _negated(clause.tokens))]
+    if not any(token.negates for token in statement):
+        return _affirms(clauses, scopes, statement)
+    affirmed = [part for part in _parts(statement) if not any(token.negates for token in part)]
+    return len(scopes) > 1 and any(
+        own_scope <= _content(part)
+        for clause, scope in scopes
+        if (own_scope := _own_scope(clause, scope))
+        for part in affirmed
+    )
+
+
+def _affirms(
+    clauses: Sequence[_Clause], scopes: Sequence[tuple[_Clause, frozenset[str]]], statement: Sequence[Token]
+) -> bool:
+    """Return whether a statement without any negation says what a clause negates."""
     stated = _content(statement)
     unprefixed = frozenset(key for token in statement for key in _without_prefix(token))
     own_stated = frozenset(key for clause in clauses for key in clause.own) & stated
     affirmed = [clause for clause in clauses if not _negated(clause.tokens)]
-    for clause in clauses:
-        scope = _negated(clause.tokens)
-        if not scope or scope & unprefixed:
+    for clause, scope in scopes:
+        if scope & unprefixed:
             continue
-        before = clause.content - scope
-        own_scope = (scope & clause.own) - before
+        own_scope = _own_scope(clause, scope)
         said = own_scope & stated
         from_others = own_stated - clause.own
         if said and (said == own_scope or (2 * len(said) >= len(own_scope) and not from_others)):
@@ -128,10 +146,15 @@ def _loses_negation(clauses: Sequence[_Clause], statement: Sequence[Token]) -> b
         if scope & stated and _fits(stated, [clause]) and not _fits(stated, affirmed):
             return True
         # "approved in Korea", of "approved in Japan, and not approved in Korea"
-        shared = [len(other.own & stated) for other in affirmed]
-        if scope <= stated and len(clause.own & stated) > max(shared, default=0):
+        has_all = bool(clause.own) and scope | clause.own <= stated
+        if has_all and not any(other.own and other.own <= stated for other in affirmed):
             return True
     return False
+
+
+def _own_scope(clause: _Clause, scope: frozenset[str]) -> frozenset[str]:
+    """Return what a clause negates and what stands nowhere else in the sentence."""
+    return (scope & clause.own) - (clause.content - scope)
 
 
 def _adds_negation(clauses: Sequence[_Clause], statement: Sequence[Token]) -> bool:
@@ -154,11 +177,15 @@ def _adds_negation(clauses: Sequence[_Clause], statement: Sequence[Token]) -> bo
 
 
 def _negated(clause: Sequence[Token], grammar_only: bool = False) -> frozenset[str]:
-    """Return the content that a clause negates: behind its first negation, or before one that ends it."""
+    """Return the content that a clause negates: behind its first negation, or before one that ends it.
+
+    "No, ..." answers, and negates nothing of its clause.
+    """
     for i, token in enumerate(clause):
         if "negation" in token.labels or (token.negates and not grammar_only):
-            after = _content(clause[i + 1 :])
-            return after or (_content(clause[:i]) if token.word != "no" else frozenset())
+            is_answer = token.word == "no" and (i + 1 == len(clause) or clause[i + 1].after_mark)
+            if not is_answer:
+                return _content(clause[i + 1 :]) or _content(clause[:i])
     return frozenset()
 
 
@@ -167,7 +194,7 @@ def _without_prefix(token: Token) -> list[str]:
     if token.is_han:
         return []
     prefixes = [prefix for prefix in words().negative_prefixes if token.word.startswith(prefix)]
-    return [tokens(token.word.removeprefix(p))[0].key for p in prefixes if len(token.word) > len(p) + 2]
+    return [stem(token.word.removeprefix(prefix)) for prefix in prefixes]
 
 
 def _fits(stated: frozenset[str], clauses: Sequence[_Clause]) -> bool:
@@ -178,7 +205,8 @@ def _fits(stated: frozenset[str], clauses: Sequence[_Clause]) -> bool:
 def changes_qualifier(sentence: str, statements: Sequence[str]) -> bool:
     """Return whether the statements lost a qualifier of the sentence ("only", "may"), or added one.
 
-    A qualifier is lost if the statement that has most of what it qualifies has none of its kind.
+    A qualifier is lost if the clause of a statement that has most of what it qualifies has none of its kind.
+    A condition ("unless booked") holds for the whole sentence, so it is lost if no statement has one.
 
     >>> changes_qualifier("At most 50 people may enter.", ["50 people may enter."])
     True
@@ -191,16 +219,22 @@ def changes_qualifier(sentence: str, statements: Sequence[str]) -> bool:
     """
     lists = words()
     stated = [tokens(statement) for statement in statements]
-    allowed = {kind for token in tokens(sentence) for kind in lists.kinds if _has(token, kind)}
+    of_sentence = tokens(sentence)
+    allowed = {kind for token in of_sentence for kind in lists.kinds if _has(token, kind)}
     allowed |= lists.may_be_added
     for statement in stated:
         for token in statement:
             if any(f"qualifier:{kind}" in token.labels and kind not in allowed for kind in lists.kinds):
                 return True
-    clauses = [clause.tokens for clause in _clauses(sentence)]
+    said = {kind for statement in stated for token in statement for kind in lists.kinds if _has(token, kind)}
+    if any(
+        f"qualifier:{kind}" in token.labels for token in of_sentence for kind in lists.of_the_whole - said
+    ):
+        return True
+    parts = [part for statement in stated for part in _parts(statement)]
     return any(
-        f"qualifier:{kind}" in token.labels and _is_lost(kind, clause, i, stated)
-        for clause in clauses
+        f"qualifier:{kind}" in token.labels and _is_lost(kind, clause, i, parts)
+        for clause in _parts(of_sentence)
         for i, token in enumerate(clause)
         for kind in lists.kinds
     )
@@ -210,21 +244,20 @@ def _has(token: Token, kind: str) -> bool:
     return f"qualifier:{kind}" in token.labels or f"kept:{kind}" in token.labels
 
 
-def _is_lost(kind: str, clause: Sequence[Token], i: int, stated: Sequence[Sequence[Token]]) -> bool:
-    """Return whether the statement that has most of what token `i` qualifies has no qualifier of its kind."""
+def _is_lost(kind: str, clause: Sequence[Token], i: int, parts: Sequence[Sequence[Token]]) -> bool:
+    """Return whether the part that has most of what token `i` qualifies has no qualifier of its kind."""
     if kind in words().beside_number:
-        numbers = [token for token in clause[i + 1 :] if token.is_number] or [
-            token for token in reversed(clause[:i]) if token.is_number
-        ]
-        scope = frozenset(token.key for token in numbers[:1])
+        after = [token.key for token in clause[i + 1 :] if token.is_number]
+        before = [token.key for token in clause[:i] if token.is_number]
+        scope = frozenset(after[:1] or before[-1:])
     else:
         scope = _content(clause[i + 1 :]) or _content(clause[:i])
-    shared = [len(scope & _content(statement)) for statement in stated]
+    shared = [len(scope & _content(part)) for part in parts]
     most = max(shared, default=0)
     if not most or 2 * most < len(scope):
         return False  # the statements omit it altogether
-    closest = [statement for statement, number in zip(stated, shared, strict=True) if number == most]
-    return not any(_has(token, kind) for statement in closest for token in statement)
+    closest = [part for part, number in zip(parts, shared, strict=True) if number == most]
+    return not any(_has(token, kind) for part in closest for token in part)
 
 
 def exchanges(sentence: str, statements: Sequence[str]) -> bool:
@@ -276,26 +309,46 @@ def _takes_part(clauses: Sequence[_Clause], statement: Sequence[Token]) -> bool:
     "Rome is the capital of France" of "Paris is the capital of France and Rome of Italy".
     """
     stated = _content(statement)
-    headed = []
-    for clause in clauses:
-        head = _head(clause.tokens)
-        values = clause.own_values - head
-        if head and values:
-            headed.append((head, values))
-    for head, values in headed:
-        for other_head, other_values in headed:
-            about = head <= stated and not values & stated
-            if about and not other_head & stated and other_values & stated:
+    headed = [headed for headed in map(_headed, clauses) if headed]
+    for one in headed:
+        if not one.head <= stated or one.values & stated:
+            continue
+        for other in headed:
+            parallel = not one.is_han or one.content & other.content
+            if parallel and not other.head & stated and other.values & stated:
                 return True
     return False
 
 
-def _head(clause: Sequence[Token]) -> frozenset[str]:
-    """Return the name with which a clause begins, if it begins with one."""
-    after_article = [token for token in clause if token.word not in ("and", "but", "the", "while", "whereas")]
-    for is_name, run in groupby(after_article, lambda token: token.is_name):
-        return frozenset(token.key for token in run) if is_name else frozenset()
-    return frozenset()
+@dataclass(frozen=True)
+class _Headed:
+    """A clause that begins with a name: the name's keys, what only this clause says of it, and all content.
+
+    In Chinese no capital tells what a name is: two clauses of one form begin with one ("张涛生于上海，刘芳
+    生于北京").
+    """
+
+    head: frozenset[str]
+    values: frozenset[str]
+    content: frozenset[str]
+    is_han: bool
+
+
+def _headed(clause: _Clause) -> _Headed | None:
+    """Return the parts of a clause that begins with a name and says something of its own, or None."""
+    after_article = [token for token in clause.tokens if token.word not in _BEFORE_NAME]
+    if not after_article:
+        return None
+    is_han = after_article[0].is_han
+    if is_han:
+        content = [token for token in after_article if token.is_content]
+        head = clause.own.intersection(token.key for token in content[:_HAN_NAME])
+        values = clause.own - head
+    else:
+        names = takewhile(lambda token: token.is_name, after_article)
+        head = frozenset(token.key for token in names)
+        values = clause.own_values - head
+    return _Headed(head, values, clause.content, is_han) if head and values else None
 
 
 @dataclass(frozen=True)
@@ -320,11 +373,16 @@ def _swaps(clause: Sequence[Token], statement: Sequence[Token]) -> bool:
     known = _content(clause)
     if not _stated_in(known, statement):
         return False  # other words may say the same from the other side: "sold" and "bought"
+    passive = _has_agent(clause)
+    turned = passive != _has_agent(statement)
+    if turned and _keeps_order_of_passive(clause if passive else statement, statement if passive else clause):
+        return True
+    if _is_in_order(clause, statement) or _is_in_order(statement, clause):
+        return False
     if _exchanges_markers(clause, statement):
         return True
-    passive = any(token.word == "by" for token in clause)
-    if passive != any(token.word == "by" for token in statement):
-        return _keeps_order_of_passive(clause if passive else statement, statement if passive else clause)
+    if turned:
+        return False
     blocks = _blocks(clause, statement)
     for i, middle in enumerate(blocks):
         before = [block for block in blocks[:i] if block.is_party and block.start > middle.start]
@@ -334,6 +392,17 @@ def _swaps(clause: Sequence[Token], statement: Sequence[Token]) -> bool:
         if before and after and not relative:
             return True
     return False
+
+
+def _has_agent(part: Sequence[Token]) -> bool:
+    """Return whether a part says "by" whom something is done."""
+    return any(token.word == "by" for token in part)
+
+
+def _is_in_order(part: Sequence[Token], whole: Sequence[Token]) -> bool:
+    """Return whether `whole` has all content of `part` in the same order."""
+    rest = iter([token.key for token in whole if token.is_content])
+    return all(token.key in rest for token in part if token.is_content)
 
 
 def _keeps_order_of_passive(passive: Sequence[Token], active: Sequence[Token]) -> bool:
@@ -455,13 +524,31 @@ def _listed(part: Sequence[Token]) -> list[frozenset[str]]:
 
 def _clauses(sentence: str) -> list[_Clause]:
     """Return the clauses of a sentence."""
-    parts = [tuple(part) for _, part in groupby(tokens(sentence), lambda token: token.clause)]
+    parts = _parts(tokens(sentence))
     contents = [_content(part) for part in parts]
     counts = Counter(key for content in contents for key in content)
     return [
         _Clause(part, content, frozenset(key for key in content if counts[key] == 1))
         for part, content in zip(parts, contents, strict=True)
     ]
+
+
+def _parts(of_text: Sequence[Token]) -> list[tuple[Token, ...]]:
+    """Cut the tokens of a text into clauses. One without content ("Usually, ...") is part of the next one.
+
+    >>> [len(part) for part in _parts(tokens("Usually, it rains in May, and in June it snows."))]
+    [5, 5]
+    """
+    parts: list[tuple[Token, ...]] = []
+    pending: tuple[Token, ...] = ()
+    for _, group in groupby(of_text, lambda token: token.clause):
+        pending += tuple(group)
+        if _content(pending):
+            parts.append(pending)
+            pending = ()
+    if pending and parts:
+        pending = parts.pop() + pending
+    return [*parts, pending] if pending else parts
 
 
 def _content(part: Sequence[Token]) -> frozenset[str]:

@@ -112,6 +112,7 @@ class Words:
     longest           words of the longest phrase
     beside_number     the kinds of qualifiers that count only next to a number
     may_be_added      the kinds of qualifiers that a statement may have more than its sentence
+    of_the_whole      the kinds of qualifiers that hold for the whole sentence
     at_clause_start   the qualifiers that are ones only where they begin a clause
     """
 
@@ -120,6 +121,7 @@ class Words:
     kinds: tuple[str, ...]
     beside_number: frozenset[str]
     may_be_added: frozenset[str]
+    of_the_whole: frozenset[str]
     at_clause_start: frozenset[str]
     breaks: frozenset[str]
     markers: frozenset[str]
@@ -166,6 +168,7 @@ def words() -> Words:
         kinds=tuple(dict.fromkeys(group["kind"] for group in groups)),
         beside_number=frozenset(group["kind"] for group in groups if group.get("beside_number")),
         may_be_added=frozenset(group["kind"] for group in groups if group.get("may_be_added")),
+        of_the_whole=frozenset(group["kind"] for group in groups if group.get("of_the_whole")),
         at_clause_start=_union(tables, "at_clause_start"),
         breaks=_union(tables, "breaks"),
         markers=_union(tables, "markers"),
@@ -261,7 +264,7 @@ def _labelled(raw: Sequence[_Raw]) -> Iterator[Token]:
             yield Token(
                 shown=token.shown,
                 word=token.word,
-                key=_number_key(token.word) if is_number[i] else _stem(token.word),
+                key=_number_key(token.word) if is_number[i] else stem(token.word),
                 clause=token.clause,
                 after_mark=token.after_mark,
                 initial=token.initial,
@@ -333,10 +336,10 @@ def _number_key(word: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     """Return the beginning that the forms of a word share.
 
-    >>> [_stem(word) for word in ("protecting", "protection", "scrubbed", "scrub", "built")]
+    >>> [stem(word) for word in ("protecting", "protection", "scrubbed", "scrub", "built")]
     ['protec', 'protec', 'scrub', 'scrub', 'build']
     """
     word = words().irregular.get(word, word)
