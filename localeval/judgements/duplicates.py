@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from localeval.text.numbers import counts
-from localeval.text.wording import Token, tokens, words
+from localeval.text.word_roles import Token, tokens, words
 
 _ARTICLES = frozenset(("the", "a", "an"))
 _LONGEST_OTHER_ED = 4  # letters of "need", "seed", "feed", which end like a past and are none

@@ -14,7 +14,7 @@ from localeval.text.claims import has_content
 from localeval.text.display import one_line
 from localeval.text.fidelity import changes_negation, changes_qualifier, exchanges, omits
 from localeval.text.overlap import STOP, TERM, terms
-from localeval.text.wording import tokens
+from localeval.text.word_roles import tokens
 
 _SUBJECT = re.compile(r"^(?:The|An?) ([^\W\d_]+)\b(?! of\b)")  # "the height of" names what the question asks
 # A name of two characters between others makes three pairs of them new, which overlap.

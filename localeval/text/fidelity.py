@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise, takewhile
 
 from localeval.text.overlap import source_terms, unsupported_numbers
-from localeval.text.wording import Token, stem, tokens, words
+from localeval.text.word_roles import Token, stem, tokens, words
 
 # Share of a clause's content above which, if no statement has it, the clause is missing; and the least
 # content. A word weighs as much as two Han characters.
@@ -179,11 +179,13 @@ def _adds_negation(clauses: Sequence[_Clause], statement: Sequence[Token]) -> bo
 def _negated(clause: Sequence[Token], grammar_only: bool = False) -> frozenset[str]:
     """Return the content that a clause negates: behind its first negation, or before one that ends it.
 
-    "No, ..." answers, and negates nothing of its clause.
+    "No, ..." answers. It negates the question before it, if there is one, and nothing of its own clause.
     """
     for i, token in enumerate(clause):
         if "negation" in token.labels or (token.negates and not grammar_only):
             is_answer = token.word == "no" and (i + 1 == len(clause) or clause[i + 1].after_mark)
+            if is_answer and i > 0:
+                return _content(clause[:i])
             if not is_answer:
                 return _content(clause[i + 1 :]) or _content(clause[:i])
     return frozenset()
@@ -536,6 +538,10 @@ def _clauses(sentence: str) -> list[_Clause]:
 def _parts(of_text: Sequence[Token]) -> list[tuple[Token, ...]]:
     """Cut the tokens of a text into clauses. One without content ("Usually, ...") is part of the next one.
 
+    But a "No" behind a question is part of the question.
+
+    >>> [len(part) for part in _parts(tokens("Is it safe? No, it is toxic."))]
+    [4, 3]
     >>> [len(part) for part in _parts(tokens("Usually, it rains in May, and in June it snows."))]
     [5, 5]
     """
@@ -543,6 +549,9 @@ def _parts(of_text: Sequence[Token]) -> list[tuple[Token, ...]]:
     pending: tuple[Token, ...] = ()
     for _, group in groupby(of_text, lambda token: token.clause):
         pending += tuple(group)
+        if parts and pending[0].initial and "negation" in pending[0].labels and not _content(pending):
+            parts[-1] += pending
+            pending = ()
         if _content(pending):
             parts.append(pending)
             pending = ()

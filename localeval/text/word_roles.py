@@ -1,8 +1,8 @@
 """Cut a sentence into tokens, each with what it does there: a name, a number, a negation, a qualifier.
 
-The words of each kind are data, `wording.en.toml` and `wording.zh.toml`. Both are used for every text, since
-one sentence may have words of both languages. A token is a word in Latin or other letters, one Han character,
-or a number.
+The words of each kind are data, `word_roles.en.toml` and `word_roles.zh.toml`. Both are used for every text,
+since one sentence may have words of both languages. A token is a word in Latin or other letters, one Han
+character, or a number.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from localeval.text.numbers import DIGITS, canonical, counts, in_digits, parse_numbers
+from localeval.text.numbers import counts, parse_numbers
 from localeval.text.overlap import without_mentions
 
 _HAN = "㐀-鿿豈-﫿"
+_FULL_WIDTH_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _HAN_NUMERALS = "〇零一二两三四五六七八九十百千万亿"
 # A number, a numeral in Han characters, another Han character, a word, or a mark at which a clause ends.
 _TOKEN = re.compile(
@@ -108,12 +109,22 @@ _EMPTY = frozenset(("stop", "framing", "negation", "qualifier"))
 class Words:
     """The word lists of all languages.
 
-    labels            of each phrase, a tuple of words
-    longest           words of the longest phrase
+    labels            phrase, a tuple of words, -> what it does
+    longest           number of words of the longest phrase
+    kinds             the kinds of qualifiers, such as "only"
     beside_number     the kinds of qualifiers that count only next to a number
     may_be_added      the kinds of qualifiers that a statement may have more than its sentence
     of_the_whole      the kinds of qualifiers that hold for the whole sentence
     at_clause_start   the qualifiers that are ones only where they begin a clause
+    breaks            the words before which a clause ends
+    markers           the prepositions that say which part a name has
+    pronouns          the words that stand for a name
+    negative_prefixes  the beginnings of words like "invalid"
+    irregular         form of a word -> the word
+    harmless          the words that change nothing of what a statement says
+    place_words, times  the words of an adverbial of place or time
+    past, present     the words by which the past and the present are told
+    events            the Chinese verbs for what happens once
     """
 
     labels: Mapping[tuple[str, ...], frozenset[str]]
@@ -185,7 +196,7 @@ def words() -> Words:
 
 
 def _table(language: str) -> dict[str, Any]:
-    file = resources.files("localeval.text").joinpath(f"wording.{language}.toml")
+    file = resources.files("localeval.text").joinpath(f"word_roles.{language}.toml")
     return tomllib.loads(file.read_text("utf-8"))
 
 
@@ -206,7 +217,7 @@ def tokens(text: str) -> tuple[Token, ...]:
     >>> [token.word for token in tokens("At most 50 may enter Arl.") if token.is_content]
     ['50', 'enter', 'arl']
     """
-    text = _CANNOT.sub("can not", without_mentions(text.translate(DIGITS)))
+    text = _CANNOT.sub("can not", without_mentions(text.translate(_FULL_WIDTH_DIGITS)))
     text = _POSSESSIVE.sub("", _NEGATED_VERB.sub(" not", text))
     return tuple(_labelled(list(_raw_tokens(text))))
 
@@ -326,13 +337,12 @@ def _is_name(token: _Raw, labels: frozenset[str], followed_by: str) -> bool:
 def _number_key(word: str) -> str:
     """Return the value of a number.
 
-    >>> _number_key("1,200.50"), _number_key("twelve"), _number_key("两千四百")
-    ('1200.5', '12', '2400')
+    >>> _number_key("1,200.50") == _number_key("1200.5"), _number_key("twelve") == _number_key("12")
+    (True, True)
+    >>> _number_key("两千四百") == _number_key("2400")
+    True
     """
-    if word[0].isdigit():
-        return canonical(in_digits(word)[0])
-    values = [value for value in parse_numbers(word) if value.isdigit()]
-    return max(values, key=lambda value: (len(value), value), default=word)
+    return min(map(str, parse_numbers(word)), default=word)
 
 
 @lru_cache(maxsize=4096)
