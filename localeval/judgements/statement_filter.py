@@ -100,8 +100,9 @@ class StatementFilter:
         """
         statement_terms = terms(statement)
         shared = [len(words & statement_terms) for words in self._distinctive]
-        own, shared[i] = shared[i], 0
-        other, leaves_out = max(shared), own < LEFT_OUT * len(self._distinctive[i])
+        own = shared.pop(i)
+        other = max(shared, default=0)
+        leaves_out = own < LEFT_OUT * len(self._distinctive[i])
         return other > own and (leaves_out or other >= WHOLE_CLAUSE)
 
     def invents(self, statement: str) -> bool:

@@ -321,14 +321,14 @@ def _is_number(word: str) -> bool:
 def _is_name(token: _Raw, labels: frozenset[str], followed_by: str) -> bool:
     """Return whether the token is a word with a capital that is no word of grammar.
 
-    "May" is the month, and "A" before a word of grammar ("A has 50 wings") a name.
+    "May" is the month. "A" is a name before a word of grammar ("A has 50 wings") and before Chinese.
     """
     if not token.shown[0].isupper():
         return False
     if token.shown == "May":
         return not token.initial
     if token.shown == "A":
-        return "stop" in words().labels.get((followed_by,), ())
+        return followed_by >= "㐀" or "stop" in words().labels.get((followed_by,), ())
     if token.shown == "US":
         return True
     return labels.isdisjoint(_EMPTY) and labels.isdisjoint(("negative",))
