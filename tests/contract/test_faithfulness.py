@@ -26,6 +26,7 @@ def judged(answered: Sample, *replies: dict[str, Any], **options: Any) -> tuple[
 
 MAYOR = "Ann Lee, the mayor, left in May."
 MONKS = "Coffee was planted in Kodagu by monks from Arabia."
+HOT = "Assam is hot. As Assam is hot, tea grows there."  # the second repeats the first
 RAIN = "Trams run.|Trams run if it rains."
 PLAY = "The play is *Who's Afraid of Tea?*"
 LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Notes**\n(Passages 1, 2)"
@@ -35,21 +36,21 @@ LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Not
     ("response", "written", "asked"),  # statements, of each sentence; those asked about
     [
         ("A is so. B is not.", [], "A is so.|B is not."),  # with sentences as statements
-        ("Tea grows. It grows and sells.", ["Ay.", "ay|Be."], "Ay.|Be."),  # what repeats counts once
+        (HOT, ["Assam is hot.", "Assam is hot|Tea grows there."], "Assam is hot.|Tea grows there."),
         # What says less is judged with what says more, but not where it says another thing.
         (MAYOR, [f"Ann Lee left.|{MAYOR}|In May Lee left Ann."], f"{MAYOR}|In May Lee left Ann."),
         ("Trams run, if it rains.", [RAIN], RAIN),
         ("茶安全，也不安全。", ["茶安全。|茶不安全。"], "茶安全。|茶不安全。"),
-        ("I can't say.", [""], ""),
-        # A sentence stands for itself where its number is left out, a name or subject is made up, only strays
-        # were written, where it ends in a title with a question mark, and where it is no more than a mention.
+        # A sentence is judged as well where its number is left out. It stands for itself where a name or
+        # subject is made up, nothing or only strays were written, and where it is no more than a mention.
         ("Tea was planted in 1837.", ["Tea was planted."], "Tea was planted in 1837."),
-        ("Tea keeps for 7 days.", ["Tea keeps."], "Tea keeps for 7 days."),
+        ("Tea keeps for 7 days.", ["Tea keeps."], "Tea keeps.|Tea keeps for 7 days."),
+        ("Tea is dear.", [""], "Tea is dear."),
         ("It opened in 1962.", ["The Orrin Bridge opened in 1962."], "It opened in 1962."),
         ("It opened in 1962.", ["The mill opened in 1962."], "It opened in 1962."),
         ("茶又轻又便宜。", ["塔恩三型又轻又便宜。"], "茶又轻又便宜。"),
         (f"Tea in Assam was sung. {MONKS}", [MONKS] * 2, f"Tea in Assam was sung.|{MONKS}"),
-        (PLAY, [PLAY.replace("*", "")], PLAY),
+        (PLAY, [PLAY.replace("*", "")], PLAY.replace("*", "")),
         ("[1962]", ["[1962]"], "[1962]"),
         ("Tea grows (Passage 2) [3].", ["Tea grows.|(Passage 2)|[3]"], "Tea grows."),
         (LIST, ["Tea."], "Tea."),  # headings, introductions and questions claim nothing
@@ -66,14 +67,6 @@ def test_the_statements_that_are_asked_about(response: str, written: list[str], 
         assert (score.value, lines) == (1 / len(expected), [label + text for text in expected])
     else:
         assert score == Score.undefined("no_statements")
-
-
-def test_a_refusal_that_repeats_a_number_of_its_question_makes_no_statement() -> None:
-    text = "The documents do not say who won in 1998."
-    refusal = Sample(user_input="Who won in 1998?", response=text, retrieved_contexts=["Tea grows."])
-    assert judged(refusal, {"statements": []})[0] == Score.undefined("no_statements")
-    another = refusal.model_copy(update={"response": "The documents end in 1997."})
-    assert judged(another, {"statements": []}, {"verdict": 0.0})[0].value == 0
 
 
 def test_the_judge_sees_single_quotes_and_the_two_sentences_that_share_most_with_a_statement() -> None:
