@@ -113,8 +113,10 @@ def _read_words(words: list[_Word], first: int, text: str) -> tuple[Number | Non
     if after and numerator and after.text in _DENOMINATORS and after.between.strip() in ("", "-"):
         denominator = _DENOMINATORS[after.text]
         if numerator <= denominator:
-            number = _in_words(words, first, last + 1, numerator, claims=False)
-            return number._replace(readings=part_readings(numerator, denominator)), last + 1
+            number = _in_words(words, first, last + 1, numerator)
+            written = f"{numerator}/{denominator}"
+            readings = part_readings(numerator, denominator)
+            return number._replace(written=written, readings=readings), last + 1
     if after and numerator and after.text in ("half", "halves") and "a" in after.between.split():
         return _read_and_a_half(words, first, last, numerator)
     if after and numerator and after.text in _COLLECTIVES:

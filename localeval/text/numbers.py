@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
 
@@ -100,6 +99,7 @@ _FALLING = frozenset(EN["falling"].split())
 _HAN_FALLING = re.compile("|".join(ZH["falling"].split()))
 
 
+@lru_cache(maxsize=512)  # several judgements look at one text
 def find_numbers(text: str) -> tuple[Number, ...]:
     """Return the numbers of `text` in order: digits, words, fractions, dates and clock times.
 
@@ -110,20 +110,12 @@ def find_numbers(text: str) -> tuple[Number, ...]:
     >>> [n.readings[0][0].digits for n in find_numbers("Two thousand and one, nineteen sixty-two")]
     ['2001', '1962']
     """
-    return _find_numbers(text)
-
-
-@lru_cache(maxsize=512)  # several judgements look at one text
-def _find_numbers(text: str) -> tuple[Number, ...]:
     normalised = normalise(text)
-    found = [*_Scanner(normalised.text).numbers()]
-    if normalised.starts is None:
-        return tuple(found)
-    return tuple(
-        number._replace(start=span[0], end=span[1])
-        for number in found
-        for span in [normalised.span(number.start, number.end)]
-    )
+    found = []
+    for number in _Scanner(normalised.text).numbers():
+        start, end = normalised.span(number.start, number.end)
+        found.append(number._replace(start=start, end=end))
+    return tuple(found)
 
 
 class _Scanner:
@@ -143,7 +135,8 @@ class _Scanner:
             falling += [match.start() for match in _HAN_FALLING.finditer(text)]
         self._falling = sorted(falling)
 
-    def numbers(self) -> Iterator[Number]:
+    def numbers(self) -> list[Number]:
+        """Return all numbers, in order. Words that are part of a number in digits are no further ones."""
         in_digits = self._in_digits()
         taken = [(number.start, number.end) for number in in_digits]
         found = [*in_digits]
@@ -156,40 +149,42 @@ class _Scanner:
             if place == 0 or taken[place - 1][1] <= number.start:
                 found.append(self._signed(number, number.start))
         found.sort(key=lambda number: (number.start, number.end))
-        return iter(found)
+        return found
 
     def _in_digits(self) -> list[Number]:
         found: list[Number] = []
         position = 0
         while match := _DIGITS.search(self._text, position):
-            for number in self._read(match.start(), match.end(), found):
-                self._spread_scale(number, found)
-                found.append(number)
-            position = found[-1].end if found and found[-1].end > match.start() else match.end()
+            number = self._read(match.start(), match.end(), found)
+            self._spread_scale(number, found)
+            found.append(number)
+            position = number.end
         return found
 
-    def _read(self, start: int, run_end: int, found: list[Number]) -> list[Number]:
+    def _read(self, start: int, run_end: int, found: list[Number]) -> Number:
         """Read the number that begins with the digit at `start`."""
         text = self._text
         for read in (self._date, self._clock, self._mixed):
             number = read(start)
             if number:
-                return [self._signed(number, start)]
+                return self._signed(number, start)
         if number := self._grouped(start):
-            return [self._finish(number, start, found)]
+            return self._finish(number, start, found)
         if text[start - 1 : start] == "." and not text[max(0, start - 2) : start - 1].strip(" (-$€£¥~<>="):
             end = run_end
             written = "0." + text[start:end]
-            return [self._finish(Number(start, end, written, ((plain_value(written),),)), start - 1, found)]
+            number = Number(start, end, written, ((plain_value(written),),))
+            return self._finish(number, start - 1, found)
         match = _PLAIN.match(text, start)
         end = match.end() if match else run_end
         written = strip_zeros(text[start:end])
         readings: tuple[Reading, ...] = ((plain_value(written),),)
         if _DOT_GROUP.fullmatch(text, start, end):
             readings += ((plain_value(text[start:end].replace(".", "")),),)
-        return [self._finish(Number(start, end, written, readings), start, found)]
+        return self._finish(Number(start, end, written, readings), start, found)
 
     def _date(self, start: int) -> Number | None:
+        """Read 2021-05-08, 08.05.2021 and 5/8/21: the year's place is sure, the month's not always."""
         for pattern, month_places in ((_YEAR_FIRST, (1,)), (_YEAR_LAST, (1, 0)), (_SHORT_YEAR_LAST, (1, 0))):
             match = pattern.match(self._text, start)
             if not match:
@@ -210,6 +205,7 @@ class _Scanner:
         return None
 
     def _clock(self, start: int) -> Number | None:
+        """Read 15:30, 3:30 pm, 3 pm and 下午3点半."""
         text = self._text
         match = _CLOCK.match(text, start) or _HOUR.match(text, start)
         half = match["half"][0].lower() if match and match["half"] else ""
@@ -235,6 +231,7 @@ class _Scanner:
         return number._replace(gives=(*readings[0], Value(str(hour), "hour"), plain_value(minute)))
 
     def _mixed(self, start: int) -> Number | None:
+        """Read 3 1/2 and 1/2, also with the sign of ½."""
         match = _MIXED_FRACTION.match(self._text, start)
         if match and 0 < int(match[2]) < int(match[3]):
             whole, numerator, denominator = map(int, match.groups())

@@ -116,6 +116,7 @@ OTHER = """
     Eleven people drowned. | Nine people drowned.
     The second quarter was best. | The third quarter was best.
     Add ¼ litre. | Add ½ litre.
+    Two thirds agreed. | Three quarters agreed.
     It opens at 4 pm. | It opens at 4 am.
     It happened in World War II. | It happened in World War I.
     He died in nineteen forty-one. | He died in 1942.
