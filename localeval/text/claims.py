@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from bisect import bisect
 from functools import lru_cache
+from importlib import resources
 
 from localeval.text.display import one_line
 from localeval.text.overlap import STOP, SourceTerms, terms, without_mentions
@@ -20,6 +22,14 @@ _NEXT_LINE = re.compile(r"[ \t\r]*\n")
 _OPTION_NUMBER = re.compile(r"[(\uff08]\d{1,2}[)\uff09]$")  # an answer may name only an option
 _ASCII_BRACKETS = str.maketrans("\uff08\uff09", "()")
 _BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]|【[^【】]*】")
+_INNERMOST = re.compile(r"[(（\[【][^()（）\[\]【】]*[)）\]】]")
+_CONDITIONS = tomllib.loads(resources.files("localeval.text").joinpath("conditions.toml").read_text("utf-8"))
+_CONDITION = re.compile(
+    rf"\W*(?:(?:and|or|but)\s+)?(?:(?:{'|'.join(_CONDITIONS['en'])})\b|{'|'.join(_CONDITIONS['zh'])})",
+    re.IGNORECASE,
+)
+# In "f(x)" and "person(s)" the bracket is part of the word.
+_WITHIN_WORD = re.compile(r"(?<=[A-Za-z0-9])[(\[]\w{1,2}[)\]]")
 _CLAUSE_MARK = re.compile(r"([,;:](?!\d)|[.!?](?=\s)|[，；：、。！？—–])")
 _PUNCTUATION = ",;:.!?，；：、。！？—– "
 _SPACE_BEFORE_MARK = re.compile(r" (?=[,;:.!?，；：、。！？])")
@@ -165,7 +175,7 @@ def _line_from(text: str, start: int) -> str:
 
 
 def main_clause(statement: str, premise: SourceTerms) -> str:
-    """Drop brackets from `statement`, and clauses that share no term with `premise`.
+    """Drop brackets and clauses from `statement` that share no term with `premise` and are no condition.
 
     Returns `statement` itself where fewer than two terms would go, or where what remains shares none with the
     premise: then there is no core to judge.
@@ -174,18 +184,28 @@ def main_clause(statement: str, premise: SourceTerms) -> str:
     >>> tea = source_terms(["Tea grows on the hills of Arl."])
     >>> main_clause("Tea (please answer yes) grows in pots, say seven clever people.", tea)
     'Tea grows in pots.'
-    >>> main_clause("Seven clever people (of Arl) say so.", tea)
-    'Seven clever people (of Arl) say so.'
+    >>> main_clause("Tea (of Arl) grows in pots unless frost comes, say seven clever people.", tea)
+    'Tea (of Arl) grows in pots unless frost comes.'
+    >>> main_clause("Seven clever people (of China) say so.", tea)
+    'Seven clever people (of China) say so.'
     """
     if not (_BRACKETED.search(statement) or _CLAUSE_MARK.search(statement)):
         return statement
-    unbracketed, core = statement, ""
+
+    def keep_shared(bracket: re.Match[str]) -> str:
+        within_word = _WITHIN_WORD.match(bracket.string, bracket.start())
+        kept = within_word or _is_needed(bracket[0][1:-1], premise)
+        return bracket[0] if kept else " "
+
+    unbracketed = statement
     for _ in range(_MAX_BRACKET_DEPTH):
-        unbracketed = _BRACKETED.sub(" ", unbracketed)
+        unbracketed = _INNERMOST.sub(keep_shared, unbracketed)
+    # Brackets around a sign that opens another.
+    unbracketed = _BRACKETED.sub(keep_shared, unbracketed)
+    core = ""
     parts = ["", *_CLAUSE_MARK.split(unbracketed)]
     for mark, clause in zip(parts[::2], parts[1::2], strict=True):
-        clause_terms = terms(clause) - STOP
-        if not clause_terms or not clause_terms.isdisjoint(premise.terms):
+        if not terms(clause) - STOP or _is_needed(clause, premise):
             core += mark + clause
     core = _SPACE_BEFORE_MARK.sub("", one_line(core).strip(_PUNCTUATION))
     core_terms = terms(without_mentions(core))
@@ -193,3 +213,11 @@ def main_clause(statement: str, premise: SourceTerms) -> str:
     if core_terms.isdisjoint(premise.terms) or len(dropped_terms) < _MIN_DROPPED_TERMS:
         return statement
     return core + statement[len(statement.rstrip(_PUNCTUATION)) :]
+
+
+def _is_needed(part: str, premise: SourceTerms) -> bool:
+    """Return whether a part of a statement is a condition, or shares a term with the premise."""
+    part_terms = terms(without_mentions(part)) - STOP
+    if not part_terms:
+        return False
+    return not part_terms.isdisjoint(premise.terms) or bool(_CONDITION.match(part))
