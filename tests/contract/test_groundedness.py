@@ -151,7 +151,7 @@ def test_each_sentence_that_is_read_is_a_statement(how: Any, reference: str | No
     ids=["no head", "of short answers", "of another language", "asked by name", "short", "with a reference"],
 )
 def test_a_judge_whose_head_does_not_decide_is_asked(change: Any, options: Any, sentences: int) -> None:
-    statements = [{"statements": []}] * sentences  # so each sentence is its statement
+    statements: list[dict[str, Any]] = [{"statements": []}] * sentences  # so each sentence is its statement
     engine = FakeEngine([*statements, *[{"verdict": 0.9}] * sentences])
     result = evaluate([LONG.model_copy(update=change)], ["faithfulness"], fake_judge(engine), **options)
     engine.close()  # nothing was left to be asked
