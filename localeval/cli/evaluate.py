@@ -87,12 +87,13 @@ def evaluate(
     if file == "":
         raise InputError("FILE is empty; name one.")
     samples = _read(str(EXAMPLE) if file is None else file, options["seed"], **reading)
-    gates.check([metric.name for metric in metrics_for(metrics, samples)])
+    names = [metric.name for metric in metrics_for(metrics, samples)]
+    gates.check(names)
     part = f"-{parallel['shard']}".replace("/", "-of-") if parallel["shard"] else ""
     name = "stdin" if file == "-" else Path(file or "example").stem
     folder = output or Path("runs") / f"{name}{part}"
     if output is None:
-        check_default(folder, samples)
+        check_default(folder, samples, names)
     threads = threads_each(parallel["workers"])
     if parallel["ray"] is None:
         judge["n_threads"] = judge["n_threads"] or threads
