@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from localeval.runs.folder import REPORT, RESULTS, check_default
 from localeval.runs.workers import threads_each
 from localeval.samples import FORMATS, Samples, read_samples
 from localeval.system.terminal import say
+from localeval.text.display import shorten
 
 EXAMPLE = resources.files("localeval") / "examples" / "answers.jsonl"
 _MOST_SHOWN = 20  # skipped rows
@@ -32,7 +35,11 @@ _READ_OPTIONS = [
         ["--format"], type=click.Choice(FORMATS), help="Format of FILE.  [default: by its name, else jsonl]"
     ),
     click.Option(["--encoding"], help="Encoding of FILE.  [default: utf-8, or by its byte order mark]"),
-    click.Option(["--columns"], multiple=True, help="Column of each field: user_input=q,response=a,..."),
+    click.Option(
+        ["--columns"],
+        multiple=True,
+        help="Column of each field: user_input=q,response=a,...; a name with a comma in double quotes.",
+    ),
     click.Option(["--limit"], type=click.IntRange(min=1), help="Read at most this many samples."),
     click.Option(["--id", "ids"], multiple=True, help="Of these, only this id; may be given several times."),
     click.Option(["--sample"], type=click.IntRange(min=1), help="Of these, draw this many, by --seed."),
@@ -121,20 +128,42 @@ def evaluate(
 def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Samples:
     """Read the samples, and list skipped rows on stderr."""
     names: dict[str, str] = {}
-    for pair in ",".join(columns).split(",") if columns else []:
-        field, _, name = (part.strip() for part in pair.partition("="))
-        if not (field and name):
-            raise InputError(f"--columns: {pair.strip()!r} is not FIELD=NAME; write user_input=q,response=a.")
+    for field, name in (pair for text in columns for pair in _split_columns(text)):
         if field in names:
             raise InputError(f"--columns: {field} is named twice; keep one.")
         names[field] = name
     samples = read_samples(file, columns=names, seed=seed, **reading)
+    for line in samples.guesses:
+        say(f"{samples.name}: {line}")
     for skipped in samples.skipped[:_MOST_SHOWN]:
         say(f"skipped: {skipped.reason}")
     if samples.skipped:
         more = len(samples.skipped) - _MOST_SHOWN
         say(f"skipped: {len(samples.skipped)} in all" + f", {more} of them not shown" * (more > 0))
     return samples
+
+
+_COLUMN = re.compile(r"""\s*([^=,]+?)\s*=\s*(?:"((?:[^"]|"")+)"|([^,]+?))\s*(?:,|$)""")
+
+
+def _split_columns(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the fields and the names of their columns; a name with a comma stands in double quotes.
+
+    >>> list(_split_columns('user_input=q, response="Answer, short"'))
+    [('user_input', 'q'), ('response', 'Answer, short')]
+    """
+    position = 0
+    while position < len(text):
+        pair = _COLUMN.match(text, position)
+        if pair is None:
+            fault = shorten(repr(text[position:].partition(",")[0].strip()))
+            raise InputError(
+                f"--columns: {fault} is not FIELD=NAME; write user_input=q,response=a, and a name with a "
+                "comma in double quotes, as 'response=\"Answer, short\"'."
+            )
+        field, quoted, plain = pair.groups()
+        yield field, plain if quoted is None else quoted.replace('""', '"')
+        position = pair.end()
 
 
 @click.command(params=[*JUDGING])
@@ -157,6 +186,7 @@ def score(
         raise InputError("there is nothing to score; give --response, --context, or both.")
     samples = read_samples([{**sample, "retrieved_contexts": list(contexts)}])
     samples.name = "--user-input, --response, --context, --reference"
+    samples.columns = []  # they are options here, and no columns that could be named
     metrics_for(metrics, samples)  # raises for a missing column before a model is loaded
     with Judge.load(**judge) as loaded:
         result = run(samples, metrics, loaded, **options)

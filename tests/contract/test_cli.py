@@ -138,7 +138,7 @@ def test_the_shipped_samples_or_a_csv_on_stdin_are_read_with_a_choice_of_its_col
 @pytest.mark.usefixtures("steady")
 @pytest.mark.parametrize(("bad", "last"), [(20, "20 in all"), (21, "21 in all, 1 of them not shown")])
 def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on(bad: int, last: str) -> None:
-    rows = [row if place >= bad else {**row, "ctx": "Tea."} for place, row in enumerate(ROWS)]
+    rows = [row if place >= bad else {**row, "ctx": "[None]"} for place, row in enumerate(ROWS)]
     Path("data.csv").write_text(table(rows))
     arguments = ("evaluate", "data.csv", *COLUMNS, "-q", "-m", "faithfulness")
     done = run(*arguments, "--skip-bad", "--id", "s24")
