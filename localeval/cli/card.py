@@ -17,6 +17,7 @@ from localeval.runs.folder import CALIBRATION, CARD
 from localeval.samples import read_samples
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import say
+from localeval.text.display import escaped_json
 
 
 @click.command(params=[*JUDGING])
@@ -72,7 +73,7 @@ def card(
         result = make(
             data, metric, loaded, folder, number, progress, sentences, named=output is not None, **options
         )
-    click.echo(card_json(result) if as_json else as_text(result), nl=not as_json)
+    click.echo(escaped_json(card_json(result)) if as_json else as_text(result), nl=not as_json)
     if html is not None:
         with writing_to(html, "card"):
             atomic_write(html, [as_html(result)])

@@ -26,7 +26,7 @@ from localeval.runs.folder import REPORT, RESULTS, check_default
 from localeval.runs.workers import threads_each
 from localeval.samples import FORMATS, Samples, read_samples
 from localeval.system.terminal import say
-from localeval.text.display import shorten
+from localeval.text.display import escaped_json, shorten
 
 EXAMPLE = resources.files("localeval") / "examples" / "answers.jsonl"
 _MOST_SHOWN = 20  # skipped rows
@@ -191,7 +191,7 @@ def score(
     with Judge.load(**judge) as loaded:
         result = run(samples, metrics, loaded, **options)
     if as_json:
-        click.echo(result.to_json(), nl=False)
+        click.echo(escaped_json(result.to_json()), nl=False)
         return
     for name, metric_score in result.samples[0].scores.items():
         if metric_score.status == "scored":

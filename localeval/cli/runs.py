@@ -27,6 +27,7 @@ from localeval.runs.result import Result, results_text
 from localeval.runs.shards import merge as merge_runs
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import drop_output, say
+from localeval.text.display import escaped_json
 
 GATES = [
     click.Option(
@@ -56,7 +57,7 @@ GATES = [
 def show(result: Result, as_json: bool = False) -> None:
     """Print a result, and explain its reason codes on stderr. A closed pipe is no error."""
     try:
-        click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
+        click.echo(escaped_json(result.to_json()) if as_json else as_text(result), nl=not as_json)
     except BrokenPipeError:
         drop_output()
     for line in reasons_told(result):
@@ -210,6 +211,9 @@ def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) ->
     numbers (judge, prompts, versions, options, seed) are refused with exit 1 and the fields that differ.
     """
     comparison = compare_runs(a, b, force=force)
-    click.echo(json.dumps(comparison.to_dict(), ensure_ascii=False, indent=1) if as_json else str(comparison))
+    if as_json:
+        click.echo(escaped_json(json.dumps(comparison.to_dict(), ensure_ascii=False, indent=1)))
+    else:
+        click.echo(str(comparison))
     if fail_on_drop and some_missed(drop_gates(comparison, str(a))):
         sys.exit(1)

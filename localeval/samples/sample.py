@@ -113,8 +113,10 @@ class Sample(BaseModel):
             if present:
                 columns[field] = present[0]
                 values[field] = _as_field(field, present[0], cells[present[0]], guesses or Guesses())
-        if guesses is not None and names == NAMES:
-            guesses.aliases |= {field: column for field, column in columns.items() if field != column}
+        if guesses is not None:
+            for field, column in columns.items():
+                if column != field and names[field] == NAMES[field]:
+                    guesses.aliases[field] = column
         try:
             return handler(values)
         except ValidationError as error:
