@@ -2,23 +2,23 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from localeval import InputError, evaluate, rescore
+from localeval import evaluate, rescore
 from localeval.cli import main
 from localeval.judgements.journal import Journal
 from localeval.runs.folder import load
 from localeval.system.files import atomic_write
-from tests.commands import localeval, refused, said
+from tests.commands import fault, localeval, process, refused
 from tests.runs import judged, write_rows
 from tests.steady import SteadyEngine, steady_judge
 
@@ -252,17 +252,23 @@ def test_a_new_name_is_synced_to_the_disk_with_its_folder(
     assert synced[-1] == str(tmp_path)
 
 
-@pytest.mark.parametrize("option", ["calibration", "head"])
-def test_a_path_in_the_options_of_a_strangers_run_is_never_opened(option: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["rescore", "verify"])
+@pytest.mark.parametrize("option", ["calibration", "head", "prompts"])
+def test_a_path_in_the_options_of_a_strangers_run_is_never_opened(
+    option: str, command: str, tmp_path: Path
+) -> None:
     folder = judged(tmp_path / "run", [0.9])
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)  # opening it would wait for ever
     config = json.loads((folder / "run.json").read_text("utf-8"))
-    config["options"][option] = str(pipe)
+    config["options"][option] = {"support": {"en": str(pipe)}} if option == "prompts" else str(pipe)
     (folder / "run.json").write_text(json.dumps(config))
-    signal.alarm(60)
-    try:
-        message = said(InputError, rescore, folder)
-    finally:
-        signal.alarm(0)
-    assert option in message
+    done = process(command, "run", cwd=tmp_path)
+    assert done.returncode == 2
+    assert option.removesuffix("s") in fault(done)
+
+
+def test_the_texts_of_files_in_a_runs_options_are_read(tmp_path: Path) -> None:
+    prompt = (files("localeval.prompts") / "en" / "support.toml").read_text("utf-8")
+    folder = judged(tmp_path / "run", [0.9], prompts={"support": {"en": prompt}})
+    assert rescore(folder)["faithfulness"].value == 1
