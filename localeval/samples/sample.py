@@ -86,6 +86,7 @@ class Sample(BaseModel):
         if isinstance(data, Sample) or info.context == _CHECKED:
             return handler(data)
         where, names, guesses = info.context or ("Sample", NAMES, None)
+        guesses = guesses or Guesses()  # which nobody reads
         if not isinstance(data, Mapping):
             shown = shorten(repr(data), 60)
             raise InputError(f"{where}: {shown} is no sample; give an object with named columns.")
@@ -104,7 +105,7 @@ class Sample(BaseModel):
                 cells[name] = _without_missing_numbers(value)
                 _check_storable(name, cells[name], where)
             elif name not in dropped:
-                values[encodable(name)] = _storable(name, value)
+                values[encodable(name)] = _storable(name, value, guesses)
         columns: dict[str, str] = {}  # the column that each field is read from
         for field, aliases in names.items():
             present = [name for name in aliases if cells.get(name) is not None]
@@ -112,11 +113,10 @@ class Sample(BaseModel):
                 raise InputError(f"{where}: {' and '.join(present)} are one field but differ; keep one.")
             if present:
                 columns[field] = present[0]
-                values[field] = _as_field(field, present[0], cells[present[0]], guesses or Guesses())
-        if guesses is not None:
-            for field, column in columns.items():
-                if column != field and names[field] == NAMES[field]:
-                    guesses.aliases[field] = column
+                values[field] = _as_field(field, present[0], cells[present[0]], guesses)
+        for field, column in columns.items():
+            if column != field and names[field] == NAMES[field]:
+                guesses.aliases.setdefault(field, {})[column] = None
         try:
             return handler(values)
         except ValidationError as error:
@@ -126,19 +126,19 @@ class Sample(BaseModel):
 class Guesses:
     """What of the data was read in another way than it is written.
 
-    aliases  field -> the column that it was read from, where nobody named that column
+    aliases  field -> the columns that it was read from, where nobody named one
     counts   (column, what was done) -> number of cells
     """
 
     def __init__(self) -> None:
-        self.aliases: dict[str, str] = {}
+        self.aliases: dict[str, dict[str, None]] = {}
         self.counts: Counter[tuple[str, str]] = Counter()
 
     def lines(self) -> list[str]:
         """Return a line for each kind of guess; none where nothing was guessed."""
         lines = []
         if self.aliases:
-            pairs = ", ".join(f"{field} from {column}" for field, column in self.aliases.items())
+            pairs = ", ".join(f"{field} from {' and '.join(names)}" for field, names in self.aliases.items())
             lines.append(f"read {pairs}")
         for (column, what), number in sorted(self.counts.items()):
             lines.append(f"{shorten(column)}: {number} {'cell' if number == 1 else 'cells'} {what}")
@@ -178,11 +178,12 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) or (type(value) is list and all(isinstance(item, str) for item in value))
 
 
-def _storable(name: str, value: Any) -> Any:
+def _storable(name: str, value: Any, guesses: Guesses) -> Any:
     """Return the value of a column that no field is read from, or what of it can be written as JSON."""
     try:
         _check_storable(name, value, "")
     except InputError:
+        guesses.counts[name, "that JSON can't hold, kept in part"] += 1
         return _simplified(value, _DEEPEST)
     return value
 

@@ -559,6 +559,9 @@ def test_what_was_guessed_is_said_and_what_was_not_guessed_is_not() -> None:
         assert part in "\n".join(guesses)
     assert read_samples(read_samples(frame)).guesses == guesses
     assert read_samples(ROWS).guesses == []
+    mixed = read_samples([{"question": Q, "answer": A}, {"query": Q, "answer": A, "note": {1}}]).guesses
+    assert "user_input from question and query" in "\n".join(mixed)
+    assert "note: 1 cell" in "\n".join(mixed)
     named = read_samples(
         [{"question": Q, "answer": A}], columns={"user_input": "question", "response": "answer"}
     )
