@@ -125,7 +125,8 @@ def test_score_tells_on_stderr_what_evaluate_notes_of_a_sample() -> None:
 @pytest.mark.usefixtures("steady")
 def test_the_shipped_samples_or_a_csv_on_stdin_are_read_with_a_choice_of_its_columns_and_samples() -> None:
     asked = ("-m", "answer_relevance")
-    for options, noted in ((asked, 1), ((*asked, "--embedder", "mine"), 0), (("-m", "faithfulness"), 0)):
+    other = ("-m", "faithfulness", "-o", "other")
+    for options, noted in ((asked, 1), ((*asked, "--embedder", "mine"), 0), (other, 0)):
         done = run("evaluate", "--example", "--limit", "1", "-q", *options)
         assert ("models fetch bge-m3" in done.stderr) == noted
     assert len(ids("runs/example")) == 1
