@@ -18,10 +18,11 @@ from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics.score import explain
 from localeval.models.catalog import AUTO, EMBEDDERS
+from localeval.prompts.options import Options
 from localeval.report.progress import live_line
 from localeval.report.text import language_warnings, notes_on_texts
 from localeval.runs.evaluate import evaluate as run
-from localeval.runs.evaluate import metrics_for, plan
+from localeval.runs.evaluate import metrics_for, missing_models, plan
 from localeval.runs.folder import REPORT, RESULTS, check_default
 from localeval.runs.workers import threads_each
 from localeval.samples import FORMATS, Samples, read_samples
@@ -94,7 +95,8 @@ def evaluate(
     if file == "":
         raise InputError("FILE is empty; name one.")
     samples = _read(str(EXAMPLE) if file is None else file, options["seed"], **reading)
-    names = [metric.name for metric in metrics_for(metrics, samples)]
+    selected = metrics_for(metrics, samples)
+    names = [metric.name for metric in selected]
     gates.check(names)
     part = f"-{parallel['shard']}".replace("/", "-of-") if parallel["shard"] else ""
     name = "stdin" if file == "-" else Path(file or "example").stem
@@ -107,6 +109,11 @@ def evaluate(
     with Judge.load(**judge) as loaded:
         if metrics is None:
             gates.check_models(loaded, options)
+        if metrics is None and output is None and loaded.auxiliary_models.auto:
+            # A default metric may be left out for want of its model, though a finished run has it.
+            missing = missing_models(selected, loaded, Options.read(options))
+            if 0 < len(missing) < len(names):
+                check_default(folder, samples, [name for name in names if name not in missing])
         if plan_only:
             run_plan = plan(samples, metrics, loaded, folder, parallel["shard"], **options)
             click.echo(json.dumps(run_plan.to_dict(), indent=1) if as_json else str(run_plan))

@@ -238,17 +238,23 @@ def _available_metrics(metrics: list[Metric], named: bool, judge: Judge, options
     if named or not judge.auxiliary_models.auto:
         judge.ready(metrics, options)
         return metrics
+    missing = missing_models(metrics, judge, options)
+    if missing and len(missing) == len(metrics):
+        raise next(iter(missing.values()))
+    for name, reason in missing.items():
+        LOG.warning("%s is left out: %s", name, reason)
+    return [metric for metric in metrics if metric.name not in missing]
+
+
+def missing_models(metrics: Iterable[Metric], judge: Judge, options: Options) -> dict[str, ModelMissing]:
+    """Return for each metric whose model is not installed the error that says so."""
     missing: dict[str, ModelMissing] = {}
     for metric in metrics:
         try:
             judge.ready([metric], options)
         except ModelMissing as error:
             missing[metric.name] = error
-    if missing and len(missing) == len(metrics):
-        raise next(iter(missing.values()))
-    for name, reason in missing.items():
-        LOG.warning("%s is left out: %s", name, reason)
-    return [metric for metric in metrics if metric.name not in missing]
+    return missing
 
 
 def _load_judge(judge: Judge | str | os.PathLike[str], n_threads: int = 0) -> AbstractContextManager[Judge]:

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from localeval import evaluate, rescore
+from localeval import Judge, evaluate, rescore
 from localeval.cli import main
+from localeval.errors import ModelMissing
 from localeval.judgements.journal import Journal
 from localeval.runs.folder import load
 from localeval.system.files import atomic_write
@@ -77,6 +78,30 @@ def test_a_trial_with_fewer_samples_does_not_replace_the_whole_run(choice: list[
 def test_a_run_of_other_metrics_does_not_replace_those_that_it_lacks() -> None:
     message = refused("evaluate", "before/answers.jsonl", "-m", "answer_relevance")
     assert "-m faithfulness,full_support,answer_relevance" in message
+
+
+def test_a_default_metric_whose_model_is_gone_does_not_take_its_results_with_it(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(**_: Any) -> Judge:
+        judge = steady_judge(SteadyEngine())
+        judge.auxiliary_models.auto = True
+        return judge
+
+    monkeypatch.setattr(Judge, "load", load)
+    write_rows(here / "answers.jsonl", ROWS)
+    main(["evaluate", "answers.jsonl", *OPTIONS])
+    before = shown(here / "runs" / "answers")
+    ready = Judge.ready
+
+    def ready_without_embedder(judge: Judge, metrics: Any, options: Any) -> None:
+        if any(metric.name == "answer_relevance" for metric in metrics):
+            raise ModelMissing("the embedder is gone")
+        ready(judge, metrics, options)
+
+    monkeypatch.setattr(Judge, "ready", ready_without_embedder)
+    assert "answer_relevance" in refused("evaluate", "answers.jsonl", *OPTIONS)
+    assert shown(here / "runs" / "answers") == before
 
 
 @pytest.mark.usefixtures("steady")
