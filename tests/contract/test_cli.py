@@ -127,7 +127,8 @@ def test_score_tells_on_stderr_what_evaluate_notes_of_a_sample() -> None:
 @pytest.mark.usefixtures("steady")
 def test_the_shipped_samples_or_a_csv_on_stdin_are_read_with_a_choice_of_its_columns_and_samples() -> None:
     asked = ("-m", "answer_relevance")
-    for options, noted in ((asked, 1), ((*asked, "--embedder", "mine"), 0), (("-m", "faithfulness"), 0)):
+    other = ("-m", "faithfulness", "-o", "other")
+    for options, noted in ((asked, 1), ((*asked, "--embedder", "mine"), 0), (other, 0)):
         done = run("evaluate", "--example", "--limit", "1", "-q", *options)
         assert ("models fetch bge-m3" in done.stderr) == noted
     assert len(ids("runs/example")) == 1
@@ -140,7 +141,7 @@ def test_the_shipped_samples_or_a_csv_on_stdin_are_read_with_a_choice_of_its_col
 @pytest.mark.usefixtures("steady")
 @pytest.mark.parametrize(("bad", "last"), [(20, "20 in all"), (21, "21 in all, 1 of them not shown")])
 def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on(bad: int, last: str) -> None:
-    rows = [row if place >= bad else {**row, "ctx": "Tea."} for place, row in enumerate(ROWS)]
+    rows = [row if place >= bad else {**row, "ctx": "[None]"} for place, row in enumerate(ROWS)]
     Path("data.csv").write_text(table(rows))
     arguments = ("evaluate", "data.csv", *COLUMNS, "-q", "-m", "faithfulness")
     done = run(*arguments, "--skip-bad", "--id", "s24")
