@@ -27,7 +27,7 @@ MAYOR = "Ann Lee, the mayor, left in May."
 MONKS = "Coffee was planted in Kodagu by monks from Arabia."
 RAIN = "Trams run.|Trams run if it rains."
 PLAY = "The play is *Who's Afraid of Tea?*"
-LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Notes**\n(Passages 1, 2)"
+LIST = "# Where tea is grown\n**Summary:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n(Passages 1, 2)"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,6 @@ LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Not
         (MAYOR, [f"Ann Lee left.|{MAYOR}|In May Lee left Ann."], f"{MAYOR}|In May Lee left Ann."),
         ("Trams run, if it rains.", [RAIN], RAIN),
         ("茶安全，也不安全。", ["茶安全。|茶不安全。"], "茶安全。|茶不安全。"),
-        ("I can't say.", [""], ""),
         # A sentence stands for itself where its number is left out, a name or subject is made up, only strays
         # were written, where it ends in a title with a question mark, and where it is no more than a mention.
         ("Tea was planted in 1837.", ["Tea was planted."], "Tea was planted in 1837."),
@@ -48,7 +47,7 @@ LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Not
         ("It opened in 1962.", ["The mill opened in 1962."], "It opened in 1962."),
         ("茶又轻又便宜。", ["塔恩三型又轻又便宜。"], "茶又轻又便宜。"),
         (f"Tea in Assam was sung. {MONKS}", [MONKS] * 2, f"Tea in Assam was sung.|{MONKS}"),
-        (PLAY, [PLAY.replace("*", "")], PLAY),
+        (PLAY, [PLAY], PLAY),
         ("[1962]", ["[1962]"], "[1962]"),
         ("Tea grows (Passage 2) [3].", ["Tea grows.|(Passage 2)|[3]"], "Tea grows."),
         (LIST, ["Tea."], "Tea."),  # headings, introductions and questions claim nothing
@@ -70,7 +69,7 @@ def test_the_statements_that_are_asked_about(response: str, written: list[str], 
 def test_a_refusal_that_repeats_a_number_of_its_question_makes_no_statement() -> None:
     text = "The documents do not say who won in 1998."
     refusal = Sample(user_input="Who won in 1998?", response=text, retrieved_contexts=["Tea grows."])
-    assert judged(refusal, {"statements": []})[0] == Score.undefined("no_statements")
+    assert fake_judge(FakeEngine([])).score("faithfulness", refusal) == Score.undefined("refusal")
     another = refusal.model_copy(update={"response": "The documents end in 1997."})
     assert judged(another, {"statements": []}, {"verdict": 0.0})[0].value == 0
 
