@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -93,6 +94,25 @@ def unjudged_of(sample: Sample, column: str = "response") -> tuple[UnjudgedText,
     ]
     stretches = account_of(sample, column).unjudged
     return (*thoughts, *(UnjudgedText(**stretch._asdict()) for stretch in stretches))
+
+
+def unjudged_in(records: Mapping[str, Any]) -> tuple[UnjudgedText, ...]:
+    """Return what is not judged of the response by its records; empty where none has an account of it.
+
+    >>> unjudged_in({})
+    ()
+    """
+    for name in ("statements", "grounding"):
+        if name in records:
+            stretches: tuple[UnjudgedText, ...] = getattr(records[name], "unjudged", ())
+            return stretches
+    return ()
+
+
+def count_unjudged(records: Mapping[str, Any]) -> dict[str, int]:
+    """Count the stretches of the response that are not judged: reason -> count, sorted by reason."""
+    counts = Counter(stretch.reason for stretch in unjudged_in(records))
+    return {reason: counts[reason] for reason in sorted(counts)}
 
 
 def language_of(sample: Sample, column: str = "response") -> str:
