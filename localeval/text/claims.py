@@ -27,6 +27,19 @@ from localeval.text.overlap import STOP, SourceTerms, terms, without_mentions
 from localeval.text.sentences import Sentence, has_words, split_sentences
 from localeval.text.tables import Row, find_rows
 
+__all__ = [
+    "Account",
+    "Claim",
+    "Reason",
+    "Unjudged",
+    "account",
+    "extract_claims",
+    "has_content",
+    "is_claim",
+    "is_question",
+    "main_clause",
+]
+
 Reason = Literal["repeats", "frames", "courtesy", "question", "refusal", "source", "thought", "no_words"]
 
 _BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
@@ -49,6 +62,7 @@ _NUMBER_OF_STEP = re.compile(
 )
 _LIST_MARK = re.compile(r"[\s*_(（]*(\d{1,3}|[A-Za-z]|[ivxIVX]{2,4})[.)、．）][\s*_]*")
 _PIECE = re.compile(r"[(（]?[^\W_](?:[^\n]*[^\W_])?[.)、．）]?")
+_OPTION = re.compile(r"(?<!\w)([A-H])[.):、．）]")
 _IN_BRACKETS = re.compile(r"\s*[(（]\s*\d{1,2}\s*[)）]\s*")
 _NAMES_OF_COUNTS = (
     "zero",
@@ -291,14 +305,18 @@ class _Accountant:
     def __init__(self, text: str, question: str) -> None:
         self._text = text
         self._question = question
+        self._asked = _shortened(question)
         self._known = wording.known_words(question)
-        self._is_closed_question = wording.asks_yes_or_no(question) or wording.offers_choice(question)
+        self._offers_choice = wording.offers_choice(question)
+        self._is_closed_question = self._offers_choice or wording.asks_yes_or_no(question)
+        self._may_be_yes_or_no = self._offers_choice or wording.is_polar(question)
         self._units = _units(text, question)
         self._titles = sum(unit.is_title for unit in self._units)
         self._claims: list[Claim] = []
         self._unjudged: list[Unjudged] = []
         self._waiting: list[_Heading] = []
         self._in_sources = False
+        self._options = frozenset(_OPTION.findall(question))
         self._marks_seen: set[str] = set()
         self._inner_gaps: list[tuple[int, int]] = []
 
@@ -323,6 +341,9 @@ class _Accountant:
         if wording.says_only_yes_or_no(unit.text) and not is_mark(unit.text):
             self._sort_yes_or_no(unit)
             return
+        if wording.affirms(unit.text, self._question):
+            self._judge(unit.sentence, self._with_question(unit.text))
+            return
         reason = self._reason(unit)
         self._in_sources = reason == "source" or (reason == "frames" and is_source_heading(unit.text))
         if reason:
@@ -336,19 +357,20 @@ class _Accountant:
 
     def _sort_yes_or_no(self, unit: _Unit) -> None:
         """Judge "Yes." with the question; to a question that asks who or when it is a mere courtesy."""
-        if not has_words(self._question):
+        if not has_words(self._asked):
             if unit.below or unit.gap:
                 self._waiting.append(_Heading(unit.sentence, one_line(unit.text)))
             else:
                 self._judge(unit.sentence, one_line(unit.text))
-        elif wording.is_polar(self._question) or wording.offers_choice(self._question):
+        elif self._may_be_yes_or_no:
             self._judge(unit.sentence, self._with_question(unit.text))
         else:
             self._skip(unit.sentence, "courtesy")
 
     def _reason(self, unit: _Unit) -> Reason | None:
         text = unit.text
-        if is_mark(text) or ((unit.below or unit.gap) and self._is_list_mark(text)):
+        follows = unit.below or unit.gap
+        if is_mark(text) or (follows and not self._is_option(text) and self._is_list_mark(text)):
             return "no_words"
         if is_source(text, listed=self._in_sources):
             return "source"
@@ -389,8 +411,11 @@ class _Accountant:
 
     def _open_known(self, plain: str) -> frozenset[str]:
         """Return the question's words, none where a clause or a title of them may be the answer itself."""
-        may_answer = wording.is_complete(plain) or not _LEAD_IN.search(plain)
-        return frozenset() if self._is_closed_question and may_answer else self._known
+        if not self._is_closed_question:
+            return self._known
+        is_label = self._offers_choice and not wording.points_around(plain)
+        may_answer = wording.is_complete(plain) or not _LEAD_IN.search(plain) or is_label
+        return frozenset() if may_answer else self._known
 
     def _words_below(self, unit: _Unit) -> frozenset[str]:
         end = unit.sentence.end
@@ -418,7 +443,7 @@ class _Accountant:
 
         It is the first and only title, and has no word of the question.
         """
-        if not has_words(self._question) or not unit.is_title or self._titles > 1:
+        if not has_words(self._asked) or not unit.is_title or self._titles > 1:
             return False
         if self._claims or self._waiting or _ENDS_SENTENCE.search(unit.text[-_MAX_NEARBY:]):
             return False
@@ -482,14 +507,12 @@ class _Accountant:
         self._waiting = []
 
     def _with_question(self, answer: str) -> str:
-        """Return a short answer behind its question, or behind the question's last sentences."""
-        question = one_line(self._question)
+        """Return a short answer behind its question."""
         plain = _plain(answer) or one_line(answer)
-        if not has_words(question):
+        if not has_words(self._asked):
             return plain
-        if len(question) > _MAX_QUESTION:
-            question = question[-_MAX_QUESTION:].partition(" ")[2] or question[-_MAX_QUESTION:]
-        return _joined(question if _QUESTION_END.search(question) else question + ":", plain)
+        asked = self._asked if _QUESTION_END.search(self._asked) else self._asked + ":"
+        return _joined(asked, plain)
 
     def _is_list_mark(self, text: str) -> bool:
         """Return whether `text` is the mark of a list's item: the first one, or the next after one seen."""
@@ -501,6 +524,11 @@ class _Accountant:
         is_next = not before or mark in self._marks_seen or not self._marks_seen.isdisjoint(before)
         self._marks_seen.add(mark)
         return is_next
+
+    def _is_option(self, text: str) -> bool:
+        """Return whether `text` is the letter of an answer that the question offers, such as "B."."""
+        letter = wording.bare(text).upper()
+        return len(letter) == 1 and letter in self._options
 
     def _sort_gaps(self) -> None:
         """Sort the letters and digits that are in no sentence: marks of items, names of code languages.
@@ -569,6 +597,15 @@ def _plain(text: str) -> str:
     'Sydney'
     """
     return one_line(text).strip("*_# ")
+
+
+def _shortened(question: str) -> str:
+    """Return `question` on one line, of a long one the end, where it is usually asked."""
+    end = one_line(question[-2 * _MAX_QUESTION :])
+    if len(end) <= _MAX_QUESTION:
+        return end
+    end = end[-_MAX_QUESTION:]
+    return end.partition(" ")[2] or end
 
 
 def _as_head(words: str) -> str:

@@ -38,6 +38,8 @@ _TAG = re.compile(
 )
 _ATTRIBUTE = re.compile(r"\s([A-Za-z-]{1,20})(?:=(?:\"[^\"]*\"|'[^']*'|[^\s\"']+))?")
 
+_INITIAL = re.compile(r"(?<!\w)[A-Z]\.|\bet al\b")
+_LATIN_WORD = re.compile(r"[A-Za-z]+")
 _ENTRY_MARK = re.compile(r"\s*(?:[-*+•]\s+)?(?:\[\^?\w{1,3}\]:?|\(?\d{1,2}[.)、]|\^?\d{1,2}\.)?\s*")
 _LABEL = re.compile(r"[\W_]*([A-Za-z]{3,14}|[一-鿿]{2,4})[\W_]*?[:：]\s*[*_]*")
 _BRACKETED = re.compile(r"[(（\[【<]([^()（）\[\]【】<>]*)[)）\]】>][.。]?")
@@ -118,7 +120,7 @@ def is_source(text: str, listed: bool = False) -> bool:
 
     >>> is_source("Source: mill.pdf"), is_source("[1]: https://a.org/b"), is_source("（来源：资料1）")
     (True, True, True)
-    >>> is_source("Sources: 12 people praised her"), is_source("The mill (1820)", listed=True)
+    >>> is_source("Sources: 12 people praised her"), is_source("The Mill (1820)", listed=True)
     (False, True)
     """
     if len(text) > _LONGEST_SOURCE:
@@ -134,16 +136,28 @@ def is_source(text: str, listed: bool = False) -> bool:
     if label and label[1].lower() in wording.words_of("source_labels"):
         listed = True
         entry = entry[label.end() :]
-    rest = without_passages(_ENTRY_MARK.sub("", entry, count=1)).strip("*_ .。")
+    unmarked = _ENTRY_MARK.sub("", entry, count=1)
+    rest = without_passages(unmarked).strip("*_ .。")
     if not has_words(rest):
-        return has_words(entry)
+        return has_words(unmarked) or bool(label and has_words(entry))
     if _ADDRESS.fullmatch(rest) or _FILE.fullmatch(rest) or _PAGE.fullmatch(rest):
         return True
     link = _LINK.fullmatch(rest)
     if link:
-        return (
-            listed or not has_words(link[1]) or bool(_ADDRESS.fullmatch(link[1]) or _FILE.fullmatch(link[1]))
-        )
+        names_file = _ADDRESS.fullmatch(link[1]) or _FILE.fullmatch(link[1])
+        return listed or bool(names_file) or not has_words(link[1])
     if listed and _LINK.search(rest):
         rest = _LINK.sub(" ", rest)
-    return listed and bool(_TITLE_WITH_YEAR.fullmatch(rest))
+    return listed and bool(_TITLE_WITH_YEAR.fullmatch(rest)) and _is_title(rest)
+
+
+def _is_title(entry: str) -> bool:
+    """Return whether an entry is no sentence: it has an author's initial, or the capitals or marks of a title.
+
+    >>> _is_title("Lee, A. (1820). The mill"), _is_title("The Mill (1820)"), _is_title("Ann built it (1820)")
+    (True, True, False)
+    """
+    if _INITIAL.search(entry) or entry.startswith(("《", '"', "“")):
+        return True
+    words = _LATIN_WORD.findall(entry)
+    return bool(words) and all(word[0].isupper() for word in words if len(word) > 3 or word == words[-1])

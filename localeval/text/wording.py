@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
@@ -225,6 +225,19 @@ def asks_yes_or_no(question: str) -> bool:
     return any(word in text for word in words_of("polar") if not word.isascii())
 
 
+def affirms(text: str, question: str) -> bool:
+    """Return whether `text` is a word such as "absolutely" that says yes to a question, not to a favour.
+
+    >>> affirms("Of course!", "Is tea safe?"), affirms("Of course!", "Can you describe tea?")
+    (True, False)
+    """
+    word = bare(text).removeprefix("of ")
+    if word not in words_of("affirmations"):
+        return False
+    asks_favour = any(favour in question.lower() for favour in _phrases("favours"))
+    return asks_yes_or_no(question) and not asks_favour
+
+
 def is_polar(question: str) -> bool:
     """Return whether `question` may be answered with yes or no: it asks for it, or asks for nothing else.
 
@@ -304,19 +317,35 @@ def is_refusal(text: str, question: str = "") -> bool:
         return False
     line = one_line(text).translate(_CURLY)
     lower = line.lower()
-    in_documents = any(pattern.search(lower) for pattern in _patterns("documents"))
-    markers = _patterns("refusals") + (_patterns("refusals_of_documents") if in_documents else ())
+    markers = _refusals()
     if not any(marker.search(lower) for marker in markers):
         return False
     known = known_words(question)
     if numbers_in(line, known) or names_in(line, known):
         return False
-    return all(_refuses_or_is_empty(clause, markers, known) for clause in _clauses(lower))
+    opening = ""  # "Based on the passages," belongs to the clause behind it
+    for clause in _clauses(lower):
+        if any(marker.search(opening + clause) for marker in markers):
+            opening = ""
+        elif _says_nothing(clause, known):
+            opening += clause + " "
+        else:
+            return False
+    return True
 
 
-def _refuses_or_is_empty(clause: str, markers: Iterable[re.Pattern[str]], known: frozenset[str]) -> bool:
-    if any(marker.search(clause) for marker in markers):
-        return True
+@lru_cache
+def _refusals() -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of refusals, with the names of documents filled in."""
+    return tuple(
+        re.compile(pattern.replace("{documents}", lists["documents"]))
+        for lists in _data().values()
+        for pattern in lists.get("refusals", ())
+    )
+
+
+def _says_nothing(clause: str, known: frozenset[str]) -> bool:
+    """Return whether a clause beside a refusal has no content: at most words of the question, and no verb."""
     lists = ("function", "frames", "reader", "courtesy_words")
     if not news(clause, frozenset(), *lists):
         return True

@@ -299,11 +299,11 @@ def test_a_stretch_that_says_something_has_no_reason(text: str, question: str) -
 
 
 def test_sources_are_told_by_their_entries_below_a_heading_and_never_up_to_an_empty_line() -> None:
-    text = "It is old.\n\nSources:\n- mill.pdf\n- A mill (1820)\n- Ann built it in 1812\n- oak.pdf"
+    text = "It is old.\n\nSources:\n- mill.pdf\n- The Mill (1820)\n- Ann built it in 1812\n- oak.pdf"
     reasons = [
         ("Sources:", "frames"),
         ("mill.pdf", "source"),
-        ("A mill (1820)", "source"),
+        ("The Mill (1820)", "source"),
         ("oak.pdf", "source"),
     ]
     assert unjudged(text) == reasons
