@@ -152,7 +152,7 @@ def is_source(text: str, listed: bool = False) -> bool:
 
 
 def _is_title(entry: str) -> bool:
-    """Return whether an entry is no sentence: it has an author's initial, or the capitals or marks of a title.
+    """Return whether an entry is no sentence: it has an initial, or the capitals or marks of a title.
 
     >>> _is_title("Lee, A. (1820). The mill"), _is_title("The Mill (1820)"), _is_title("Ann built it (1820)")
     (True, True, False)

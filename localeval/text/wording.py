@@ -280,6 +280,8 @@ def is_courtesy(text: str, question: str = "") -> bool:
     clauses = [clause.strip() for clause in _CLAUSE_MARKS.split(line) if clause.strip()]
     if line in whole or all(clause in whole for clause in clauses):
         return True
+    if len(clauses) > 1 and all(is_courtesy(clause, question) for clause in clauses):
+        return True
     if not any(phrase in line for phrase in _phrases("courtesy_phrases")):
         return False
     asked = known_words(question)

@@ -162,6 +162,10 @@ def test_every_letter_and_digit_is_in_one_claim_or_one_stretch_that_is_not_judge
         "I don't know the price, but the CEO of Acme is Bob Smith.",
         "资料中没有提到价格，但王明是总经理。",
         "Batteries are not included.",
+        "The warranty does not cover water damage according to the document.",
+        "His children were not mentioned in his will.",
+        "该套餐不包含资料服务。",
+        "无法确定病因。",
         "[1812]",
         "<Napoleon>",
         "<img alt='Napoleon built it'>",
@@ -206,6 +210,12 @@ def test_a_claim_that_says_little_alone_is_judged_with_what_completes_it(
     text: str, question: str, expected: list[str]
 ) -> None:
     assert judged(text, question) == expected
+
+
+def test_a_word_of_assent_or_the_letter_of_an_option_is_the_answer_where_the_question_asks_for_one() -> None:
+    assert judged("Absolutely. It is old.", "Is the mill safe?")[0] == "Is the mill safe? Absolutely."
+    assert unjudged("Certainly! It is old.", "Can you describe the mill?") == [("Certainly!", "courtesy")]
+    assert judged("A.\nIt is old.", "Which is it? A. Mill B. Barn") == ["A.\nIt is old.".replace("\n", " ")]
 
 
 def test_a_heading_and_the_sentence_below_it_are_one_stretch_of_the_text() -> None:
@@ -254,6 +264,8 @@ WIE = "怎么烤面包？"
         ("The documents do not say who won in 1998.", "Who won in 1998?", "refusal"),
         ("资料中没有提到烤箱的温度。", WIE, "refusal"),
         ("无法回答这个问题。", WIE, "refusal"),
+        ("抱歉，根据目前的资料，我无法回答您的问题。", WIE, "refusal"),
+        ("I'm sorry, but the context does not specify who bakes bread.", HOW, "refusal"),
         ("Mix it.\n\n- https://a.org/bread", HOW, "source"),
         ("Mix it. (Source: bread.pdf, p. 3)", HOW, "source"),
         ("Mix it.\n\n[^1]: bread.pdf", HOW, "source"),
