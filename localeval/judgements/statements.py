@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from localeval.judgements import grounding
-from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
+from localeval.judgements.context import (
+    JudgeContext,
+    Record,
+    UnjudgedText,
+    account_of,
+    language_of,
+    texts_of,
+    unjudged_of,
+)
 from localeval.judgements.duplicates import without_duplicates
 from localeval.judgements.statement_filter import StatementFilter
 from localeval.judgements.statement_filter import StatementsReply as StatementsReply
 from localeval.samples import Sample
-from localeval.text.claims import extract_claims
 from localeval.text.display import one_line
 from localeval.text.language import strip_thinking
 
@@ -21,6 +28,9 @@ VERSION = "14"
 
 class SentenceStatements(Record):
     """One sentence of the text, its offsets there, and the statements that it makes.
+
+    A short heading is one sentence with the sentence below it. A short answer is judged with its question, a
+    row of a table with the names of its columns (see `localeval.text.claims.Claim`).
 
     cut  "" where the statements are as the model wrote them, or why they are not:
          "budget" or "repetition": the list was ended, and what it has by then stands; the sentence itself is
@@ -42,11 +52,15 @@ class SentenceStatements(Record):
 
 
 class StatementsRecord(Record):
-    """Offsets count in the text; in a response, without its `<think>` blocks, if it had any."""
+    """Offsets count in the text; in a response, without its `<think>` blocks, if it had any.
+
+    Every letter and digit of the text is in one of `sentences` or of `unjudged`.
+    """
 
     sentences: tuple[SentenceStatements, ...]
     language: str
     thinking_removed: bool = False
+    unjudged: tuple[UnjudgedText, ...] = ()
 
     def flat(self) -> list[tuple[int, str]]:
         """Return (sentence number, statement) pairs in order."""
@@ -72,20 +86,19 @@ class StatementsTask:
         return self.column == "response" and grounding.decides(context, sample)
 
     def ask(self, context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
-        """Ask for the statements of each sentence (see `extract_claims`), and drop repeated ones.
+        """Ask for the statements of each claim (see `localeval.text.claims.account`), and drop repeated ones.
 
         A sentence is its own statement where the list of the model does not say what it says, and is judged
         as well where the list omits something (see `cut`). Where sentences are the statements, no model is
         asked.
         """
-        [text] = texts_of(sample, self.column)
-        sentences = extract_claims(text)
+        sentences = account_of(sample, self.column).claims
         lists: list[tuple[Sequence[str], str]] = []  # each sentence's statements, and why they were cut
         if self._are_sentences(context, sample):
-            lists += (([one_line(s.text)], "") for s in sentences)
+            lists += (([one_line(s.standalone)], "") for s in sentences)
         else:
             lists += write_statements(context, sample, self.column)
-        unique = without_duplicates([s.text for s in sentences], (texts for texts, _ in lists))
+        unique = without_duplicates([s.standalone for s in sentences], (texts for texts, _ in lists))
         return StatementsRecord(
             sentences=tuple(
                 SentenceStatements(sentence=s.text, start=s.start, end=s.end, statements=texts, cut=cut)
@@ -93,6 +106,7 @@ class StatementsTask:
             ),
             language=language_of(sample, self.column),
             thinking_removed=self.column == "response" and strip_thinking(sample.response or "")[1],
+            unjudged=unjudged_of(sample, self.column),
         )
 
 
@@ -101,18 +115,19 @@ def write_statements(
 ) -> list[tuple[Sequence[str], str]]:
     """Return the statements that the model writes for each sentence of `column`, and why they were cut."""
     [text], question = texts_of(sample, column), sample.user_input or ""
-    if not (sentences := extract_claims(text)):
+    sentences = account_of(sample, column).claims
+    if not sentences:
         return []
     prompt = context.options.prompt("statements", language_of(sample, column))
     # A small model forgets to escape double quotes, and ends its string at one.
-    requoted = [one_line(s.text).replace('"', "'") for s in sentences]
+    requoted = [one_line(s.standalone).replace('"', "'") for s in sentences]
     replies = context.engine.generate(
         prompt.prefix("statements", StatementsReply),
         prompt.render_context(user_input=question, response=text.replace('"', "'")),
         [prompt.render_item("statements", sentence=sentence) for sentence in requoted],
         StatementsReply,
         # A statement repeats its subject, so together they are longer than the sentence.
-        budget=[48 + 2 * context.engine.count(s.text) for s in sentences],
+        budget=[48 + 2 * context.engine.count(s.standalone) for s in sentences],
     )
-    statement_filter = StatementFilter([s.text for s in sentences], question, text)
+    statement_filter = StatementFilter([s.standalone for s in sentences], question, text)
     return [statement_filter.choose(i, reply) for i, reply in enumerate(replies)]

@@ -16,6 +16,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from localeval.errors import InputError, NotComparable
+from localeval.judgements.context import count_unjudged
 from localeval.judgements.journal import JOURNAL, JournalFile
 from localeval.metrics.signature import differences
 from localeval.runs.folder import SHARD, check, finish, keep_shard, load, load_config, open_run, read_model
@@ -109,7 +110,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             for key in item.keys.values():
                 if journal.get(key) is None:
                     journal.copy(journals[part], key)
-            scored.put(index, item.sample, item.scores, {}, item.keys)
+            scored.put(index, item.sample, item.scores, {}, item.keys, count_unjudged(item.records))
         refused = [result.network.refused for result in results]
         network = Network(
             watched=all(result.network.watched for result in results),
