@@ -215,6 +215,7 @@ def test_a_claim_that_says_little_alone_is_judged_with_what_completes_it(
 def test_a_word_of_assent_or_the_letter_of_an_option_is_the_answer_where_the_question_asks_for_one() -> None:
     assert judged("Absolutely. It is old.", "Is the mill safe?")[0] == "Is the mill safe? Absolutely."
     assert unjudged("Certainly! It is old.", "Can you describe the mill?") == [("Certainly!", "courtesy")]
+    assert judged("Yes.", "Can you drive to the mill?") == ["Can you drive to the mill? Yes."]
     assert judged("A.\nIt is old.", "Which is it? A. Mill B. Barn") == ["A.\nIt is old.".replace("\n", " ")]
 
 
