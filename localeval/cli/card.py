@@ -9,7 +9,7 @@ from typing import Any
 import click
 from platformdirs import user_cache_path
 
-from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, split_options
+from localeval.cli.options import JUDGE, JUDGING, THREADS, TIMEOUT, OutputFile, split_options
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
@@ -19,7 +19,7 @@ from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import say
 
 
-@click.command(params=[*JUDGING])
+@click.command(params=[*JUDGING, TIMEOUT])
 @click.argument("labelled")
 @click.option(
     "-o",
@@ -50,6 +50,7 @@ def card(
     quiet: bool,
     as_json: bool,
     metrics: list[str] | None,
+    timeout: float | None,
     **settings: Any,
 ) -> None:
     """LABELLED is JSONL, JSON, CSV, TSV or Parquet; - is stdin. A row is a sample with a `label`, 1 (good) or
@@ -71,7 +72,7 @@ def card(
     if output is None:
         check_default(folder, data)
     with Judge.load(**judge) as loaded, live_line(quiet, "Judging") as progress:
-        result = make(data, metric, loaded, folder, number, progress, sentences, **options)
+        result = make(data, metric, loaded, folder, number, progress, sentences, timeout, **options)
     click.echo(card_json(result) if as_json else as_text(result), nl=not as_json)
     if html is not None:
         with writing_to(html, "card"):

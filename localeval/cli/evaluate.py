@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from localeval.cli.options import JUDGING, option, split_options, take_options
+from localeval.cli.options import JUDGING, TIMEOUT, option, split_options, take_options
 from localeval.cli.runs import GATES, Gates, show
 from localeval.errors import InputError
 from localeval.judge import Judge
@@ -54,6 +54,7 @@ _PARALLEL_OPTIONS = [
         ["--ray"], metavar="ADDRESS", help="Judge on the Ray cluster at this address; auto: the local one."
     ),
     click.Option(["--shard"], metavar="N/OF", help="Judge only this part of the data, as 2/5; see `merge`."),
+    TIMEOUT,
 ]
 _OUTPUT = option(
     *("--output", "-o"),
@@ -136,7 +137,7 @@ def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Sam
     return samples
 
 
-@click.command(params=[*JUDGING])
+@click.command(params=[*JUDGING, TIMEOUT])
 @click.option("--user-input", "--question", help="The question.")
 @click.option("--response", "--answer", help="The answer.")
 @click.option("--context", "contexts", multiple=True, help="A retrieved context; may be given several times.")
@@ -148,6 +149,7 @@ def score(
     reference: str | None,
     as_json: bool,
     metrics: list[str] | None,
+    timeout: float | None,
     **values: Any,
 ) -> None:
     judge, options = split_options(values)
@@ -158,7 +160,7 @@ def score(
     samples.name = "--user-input, --response, --context, --reference"
     metrics_for(metrics, samples)  # raises for a missing column before a model is loaded
     with Judge.load(**judge) as loaded:
-        result = run(samples, metrics, loaded, **options)
+        result = run(samples, metrics, loaded, timeout=timeout, **options)
     if as_json:
         click.echo(result.to_json(), nl=False)
         return

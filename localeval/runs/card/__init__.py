@@ -71,6 +71,7 @@ def make(
     number: int = 0,
     progress: Progress | None = None,
     sentences: bool = False,
+    timeout: float | None = None,
     **options: Any,
 ) -> Card:
     """Judge labelled samples and measure how well the scores agree with the labels.
@@ -81,6 +82,7 @@ def make(
                one that is passed as the option `calibration`
     number     the most samples, half of each label, by the seed; for pairs the first ones of each part
     sentences  for context_relevance: compare the needed sentences with those that people marked
+    timeout    as in `evaluate`
 
     Raises InputError for an invalid label, too few of them, or all of one group; FolderError.
     """
@@ -98,7 +100,9 @@ def make(
         figures_of = partial(figures.sentence_figures, rows=samples, options=choices)
     else:
         raise InputError(f"--sentences does not apply to {metric}; give -m {MARKED_METRIC} with it.")
-    result = evaluate(Samples(samples, dataset, data.file), [metric], judge, output, progress, **options)
+    result = evaluate(
+        Samples(samples, dataset, data.file), [metric], judge, output, progress, timeout=timeout, **options
+    )
     fields, (rows, seconds) = figures_of(result), _costs(output, result)
     in_force, raw = dict[str, Calibration](), Counter[str]()
     if result.signature.calibration:
