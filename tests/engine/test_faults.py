@@ -2,7 +2,6 @@
 
 import os
 import random
-import resource
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -103,6 +102,7 @@ def test_verify_needs_each_line_whole_or_judged_again(folder: Path) -> None:
 @contextmanager
 def room_for(size: int) -> Iterator[None]:
     """No file grows beyond so many bytes, as on a disk that is full."""
+    resource = pytest.importorskip("resource", reason="no such limits on Windows")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
