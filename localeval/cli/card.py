@@ -9,14 +9,24 @@ from typing import Any
 import click
 from platformdirs import user_cache_path
 
-from localeval.cli.options import JUDGE, JUDGING, THREADS, TIMEOUT, OutputFile, split_options
+from localeval.cli.options import (
+    CARD_PAGE,
+    HEADS,
+    JUDGE,
+    JUDGING,
+    THREADS,
+    TIMEOUT,
+    OutputFile,
+    split_options,
+)
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
-from localeval.runs.folder import CALIBRATION, CARD, check_default
+from localeval.runs.folder import CALIBRATION, CARD
 from localeval.samples import read_samples
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import say
+from localeval.text.display import escaped_json
 
 
 @click.command(params=[*JUDGING, TIMEOUT])
@@ -39,7 +49,7 @@ from localeval.system.terminal import say
     is_flag=True,
     help="For context_relevance: compare the needed sentences with sentence_labels.",
 )
-@click.option("--html", type=OutputFile(), help="Also write the card as an HTML page.")
+@click.option("--html", type=OutputFile(CARD_PAGE), help="Also write the card as an HTML page.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no live line.")
 def card(
     labelled: str,
@@ -69,11 +79,20 @@ def card(
     judge, options = split_options(settings)
     data = read_samples(labelled)
     folder = output or Path(f"cards/{dataset_name(data)}-{metric}{'-sentences' if sentences else ''}")
-    if output is None:
-        check_default(folder, data)
     with Judge.load(**judge) as loaded, live_line(quiet, "Judging") as progress:
-        result = make(data, metric, loaded, folder, number, progress, sentences, timeout, **options)
-    click.echo(card_json(result) if as_json else as_text(result), nl=not as_json)
+        result = make(
+            data,
+            metric,
+            loaded,
+            folder,
+            number,
+            progress,
+            sentences,
+            named=output is not None,
+            timeout=timeout,
+            **options,
+        )
+    click.echo(escaped_json(card_json(result)) if as_json else as_text(result), nl=not as_json)
     if html is not None:
         with writing_to(html, "card"):
             atomic_write(html, [as_html(result)])
@@ -87,7 +106,7 @@ def card(
 
 @click.command(params=[JUDGE, THREADS])
 @click.argument("labelled", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, type=OutputFile(), help="The file of the head, for --head.")
+@click.option("-o", "--output", required=True, type=OutputFile(HEADS), help="File of the head, for --head.")
 @click.option("--layer", type=click.IntRange(min=0), help="Use states after this layer.  [default: at 57 %]")
 @click.option("-q", "--quiet", is_flag=True, help="Show no live line.")
 def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool, **judge: Any) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -16,14 +18,16 @@ from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics.score import explain
 from localeval.models.catalog import AUTO, EMBEDDERS
+from localeval.prompts.options import Options
 from localeval.report.progress import live_line
 from localeval.report.text import language_warnings, notes_on_texts
 from localeval.runs.evaluate import evaluate as run
-from localeval.runs.evaluate import metrics_for, plan
+from localeval.runs.evaluate import metrics_for, missing_models, plan
 from localeval.runs.folder import REPORT, RESULTS, check_default
 from localeval.runs.workers import threads_each
 from localeval.samples import FORMATS, Samples, read_samples
 from localeval.system.terminal import say
+from localeval.text.display import escaped_json, shorten
 
 EXAMPLE = resources.files("localeval") / "examples" / "answers.jsonl"
 _MOST_SHOWN = 20  # skipped rows
@@ -32,7 +36,11 @@ _READ_OPTIONS = [
         ["--format"], type=click.Choice(FORMATS), help="Format of FILE.  [default: by its name, else jsonl]"
     ),
     click.Option(["--encoding"], help="Encoding of FILE.  [default: utf-8, or by its byte order mark]"),
-    click.Option(["--columns"], multiple=True, help="Column of each field: user_input=q,response=a,..."),
+    click.Option(
+        ["--columns"],
+        multiple=True,
+        help="Column of each field: user_input=q,response=a,...; a name with a comma in double quotes.",
+    ),
     click.Option(["--limit"], type=click.IntRange(min=1), help="Read at most this many samples."),
     click.Option(["--id", "ids"], multiple=True, help="Of these, only this id; may be given several times."),
     click.Option(["--sample"], type=click.IntRange(min=1), help="Of these, draw this many, by --seed."),
@@ -88,18 +96,25 @@ def evaluate(
     if file == "":
         raise InputError("FILE is empty; name one.")
     samples = _read(str(EXAMPLE) if file is None else file, options["seed"], **reading)
-    gates.check([metric.name for metric in metrics_for(metrics, samples)])
+    selected = metrics_for(metrics, samples)
+    names = [metric.name for metric in selected]
+    gates.check(names)
     part = f"-{parallel['shard']}".replace("/", "-of-") if parallel["shard"] else ""
     name = "stdin" if file == "-" else Path(file or "example").stem
     folder = output or Path("runs") / f"{name}{part}"
     if output is None:
-        check_default(folder, samples)
+        check_default(folder, samples, names)
     threads = threads_each(parallel["workers"])
     if parallel["ray"] is None:
         judge["n_threads"] = judge["n_threads"] or threads
     with Judge.load(**judge) as loaded:
         if metrics is None:
             gates.check_models(loaded, options)
+        if metrics is None and output is None and loaded.auxiliary_models.auto:
+            # A default metric may be left out for want of its model, though a finished run has it.
+            missing = missing_models(selected, loaded, Options.read(options))
+            if 0 < len(missing) < len(names):
+                check_default(folder, samples, [name for name in names if name not in missing])
         if plan_only:
             run_plan = plan(samples, metrics, loaded, folder, parallel["shard"], **options)
             click.echo(json.dumps(run_plan.to_dict(), indent=1) if as_json else str(run_plan))
@@ -121,20 +136,42 @@ def evaluate(
 def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Samples:
     """Read the samples, and list skipped rows on stderr."""
     names: dict[str, str] = {}
-    for pair in ",".join(columns).split(",") if columns else []:
-        field, _, name = (part.strip() for part in pair.partition("="))
-        if not (field and name):
-            raise InputError(f"--columns: {pair.strip()!r} is not FIELD=NAME; write user_input=q,response=a.")
+    for field, name in (pair for text in columns for pair in _split_columns(text)):
         if field in names:
             raise InputError(f"--columns: {field} is named twice; keep one.")
         names[field] = name
     samples = read_samples(file, columns=names, seed=seed, **reading)
+    for line in samples.guesses:
+        say(f"{samples.name}: {line}")
     for skipped in samples.skipped[:_MOST_SHOWN]:
         say(f"skipped: {skipped.reason}")
     if samples.skipped:
         more = len(samples.skipped) - _MOST_SHOWN
         say(f"skipped: {len(samples.skipped)} in all" + f", {more} of them not shown" * (more > 0))
     return samples
+
+
+_COLUMN = re.compile(r"""\s*([^=,]+?)\s*=\s*(?:"((?:[^"]|"")+)"|([^,]+?))\s*(?:,|$)""")
+
+
+def _split_columns(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the fields and the names of their columns; a name with a comma stands in double quotes.
+
+    >>> list(_split_columns('user_input=q, response="Answer, short"'))
+    [('user_input', 'q'), ('response', 'Answer, short')]
+    """
+    position = 0
+    while position < len(text):
+        pair = _COLUMN.match(text, position)
+        if pair is None:
+            fault = shorten(repr(text[position:].partition(",")[0].strip()))
+            raise InputError(
+                f"--columns: {fault} is not FIELD=NAME; write user_input=q,response=a, and a name with a "
+                "comma in double quotes, as 'response=\"Answer, short\"'."
+            )
+        field, quoted, plain = pair.groups()
+        yield field, plain if quoted is None else quoted.replace('""', '"')
+        position = pair.end()
 
 
 @click.command(params=[*JUDGING, TIMEOUT])
@@ -158,11 +195,12 @@ def score(
         raise InputError("there is nothing to score; give --response, --context, or both.")
     samples = read_samples([{**sample, "retrieved_contexts": list(contexts)}])
     samples.name = "--user-input, --response, --context, --reference"
+    samples.columns = []  # they are options here, and no columns that could be named
     metrics_for(metrics, samples)  # raises for a missing column before a model is loaded
     with Judge.load(**judge) as loaded:
         result = run(samples, metrics, loaded, timeout=timeout, **options)
     if as_json:
-        click.echo(result.to_json(), nl=False)
+        click.echo(escaped_json(result.to_json()), nl=False)
         return
     for name, metric_score in result.samples[0].scores.items():
         if metric_score.status == "scored":

@@ -19,6 +19,7 @@ from localeval.models.catalog import QUICK_START
 from localeval.models.files import whole_path
 from localeval.system.offline import offline
 from localeval.system.terminal import say
+from localeval.text.display import escaped_json
 
 if TYPE_CHECKING:
     from localeval.models.fetch import ByteProgress
@@ -38,7 +39,7 @@ def list_models(as_json: bool) -> None:
     """List the models in the catalog, and whether they are on this machine."""
     listing = store.listing()
     if as_json:
-        click.echo(json.dumps(listing, indent=2, ensure_ascii=False))
+        click.echo(escaped_json(json.dumps(listing, indent=2, ensure_ascii=False)))
         return
     table = [["NAME", "KIND", "SIZE", "RAM", "LANGUAGES", "STATE", "LICENCE"]]
     for row in listing:
@@ -132,7 +133,8 @@ def doctor(
         if not as_json:
             click.echo(str(finding))
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False))
+        text = json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False)
+        click.echo(escaped_json(text))
     if any(finding.status == "fault" for finding in findings):
         sys.exit(3)
 

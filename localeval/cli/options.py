@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import click
 
@@ -15,7 +15,7 @@ from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 from localeval.prompts.options import ARITHMETIC, DEFAULTS, Options
 from localeval.runs.folder import FILES, is_run
-from localeval.system.files import is_same
+from localeval.system.files import is_same, stream_at
 
 
 def option(*names: str, **settings: Any) -> click.Option:
@@ -44,14 +44,37 @@ def _split_names(_: click.Context, __: click.Parameter, values: Sequence[str]) -
     return names or None
 
 
-class OutputFile(click.Path):
-    """A file to be written; refused where it is an input of the command, or a file of a run.
+class FileKind(NamedTuple):
+    """A kind of file that localeval writes, and how one that exists is known.
 
-    own  name of a file of the given run that the command may replace
+    name    of the kind, for messages
+    begins  what the file begins with, in any case of letters and after white space
+    holds   a text in its first `_LOOKED_AT` bytes
     """
 
-    def __init__(self, own: str = "") -> None:
+    name: str
+    begins: str
+    holds: str
+
+
+_LOOKED_AT = 4_000
+PAGE = FileKind("page of a run", "<!doctype html>", "localeval</title>")
+CARD_PAGE = FileKind("page of a card", "<!doctype html>", "<title>Judge card: ")
+SCORES = FileKind("file of scores", "{", '"signature": {')
+JUNIT = FileKind("file of gates", "<?xml", '<testsuite name="localeval"')
+HEADS = FileKind("file of heads", "{", '"heads": [')
+
+
+class OutputFile(click.Path):
+    """A file to be written; refused where it is an input of the command, a file of a run, or another file.
+
+    kind  what is written; an existing file of this kind, or an empty one, may be replaced
+    own   name of a file of the given run that the command may replace, whatever is in it
+    """
+
+    def __init__(self, kind: FileKind, own: str = "") -> None:
         super().__init__(dir_okay=False, writable=True)
+        self._kind = kind
         self._replaceable = own
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
@@ -63,9 +86,25 @@ class OutputFile(click.Path):
             self.fail(f"{path}: this is the file that is read; choose another place.", param, ctx)
         real = Path(os.path.realpath(path))
         allowed = "run" in params and real == Path(os.path.realpath(params["run"] / self._replaceable))
-        if real.name in FILES and not allowed and self._is_of_run(real.parent, inputs):
+        # In small letters, as not every file system tells them apart.
+        if real.name.lower() in FILES and not allowed and self._is_of_run(real.parent, inputs):
             self.fail(f"{path}: this is, or would be, a file of a run; choose another place.", param, ctx)
+        if not allowed and not self._may_be_replaced(real):
+            message = f"{path}: this file is there, and it is no {self._kind.name}; choose another place."
+            self.fail(message, param, ctx)
         return path
+
+    def _may_be_replaced(self, path: Path) -> bool:
+        """Return whether the file is not there, empty, of this kind, no regular file, or stdout."""
+        try:
+            if not path.is_file() or stream_at(path) is not None:
+                return True
+            with path.open("rb") as file:
+                start = file.read(_LOOKED_AT).decode("utf-8", "replace")
+        except OSError:  # writing it will tell
+            return True
+        is_kind = start.lstrip().lower().startswith(self._kind.begins) and self._kind.holds in start
+        return not start or is_kind
 
     def _is_of_run(self, folder: Path, named: Sequence[str | Path]) -> bool:
         """Return whether the folder is a run's, or may be one's when the command ends."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 
-from localeval.cli.options import JSON, RESCORING, OutputFile, take_options
+from localeval.cli.options import JSON, JUNIT, PAGE, RESCORING, SCORES, OutputFile, take_options
 from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
 from localeval.metrics import METRICS
@@ -26,6 +27,7 @@ from localeval.runs.result import Result, results_text
 from localeval.runs.shards import merge as merge_runs
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import drop_output, say
+from localeval.text.display import escaped_json
 
 GATES = [
     click.Option(
@@ -48,14 +50,14 @@ GATES = [
         help="Exit 1 if a metric is worse than in RUN by more than chance (p < 0.05) or not computed, or "
         "fewer than half of the samples scored there were scored again.",
     ),
-    click.Option(["--junit"], type=OutputFile(), metavar="FILE", help="Write the gates as JUnit XML."),
+    click.Option(["--junit"], type=OutputFile(JUNIT), metavar="FILE", help="Write the gates as JUnit XML."),
 ]
 
 
 def show(result: Result, as_json: bool = False) -> None:
     """Print a result, and explain its reason codes on stderr. A closed pipe is no error."""
     try:
-        click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
+        click.echo(escaped_json(result.to_json()) if as_json else as_text(result), nl=not as_json)
     except BrokenPipeError:
         drop_output()
     for line in reasons_told(result):
@@ -126,7 +128,7 @@ _RUN = click.argument("run", type=click.Path(path_type=Path))
 @_RUN
 @click.option(
     "--html",
-    type=OutputFile(folder.REPORT),
+    type=OutputFile(PAGE, folder.REPORT),
     help="Path of the page.  [default: report.html in the run's folder]",
 )
 def report(run: Path, html: Path | None) -> None:
@@ -142,22 +144,25 @@ def report(run: Path, html: Path | None) -> None:
 @click.option(
     "-o",
     "--output",
-    type=OutputFile(folder.RESULTS),
+    type=OutputFile(SCORES, folder.RESULTS),
     help="Also write a file like results.json; the run's own is overwritten only if it is named here.",
 )
 def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: bool, **values: Any) -> None:
     """RUN is the folder of a run, with its journal. Options that are not given are those of the run."""
     gates = Gates(**take_options(values, GATES))
     options = {name: value for name, value in values.items() if value is not None}
-    result = rescore_run(run, metrics, **options)
-    gates.check(result.metrics)
-    show(result, as_json)
-    if output is not None:
-        if output.resolve() == (run / folder.RESULTS).resolve():
-            folder.finish(run, result)
-        else:
+    replaces_own = output is not None and output.resolve() == (run / folder.RESULTS).resolve()
+    # Locked before it is read: what another process writes in between would be replaced by older scores.
+    with folder.locked(run) if replaces_own else nullcontext():
+        result = rescore_run(run, metrics, **options)
+        gates.check(result.metrics)
+        show(result, as_json)
+        if replaces_own:
+            folder.replace_results(run, result)
+        elif output is not None:
             with writing_to(output, "scores"):
                 atomic_write(output, results_text(result))
+    if output is not None:
         say(f"scores: {output}")
     gates.enforce(result)
 
@@ -206,6 +211,9 @@ def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) ->
     numbers (judge, prompts, versions, options, seed) are refused with exit 1 and the fields that differ.
     """
     comparison = compare_runs(a, b, force=force)
-    click.echo(json.dumps(comparison.to_dict(), ensure_ascii=False, indent=1) if as_json else str(comparison))
+    if as_json:
+        click.echo(escaped_json(json.dumps(comparison.to_dict(), ensure_ascii=False, indent=1)))
+    else:
+        click.echo(str(comparison))
     if fail_on_drop and some_missed(drop_gates(comparison, str(a))):
         sys.exit(1)

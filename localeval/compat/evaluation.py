@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,11 +13,13 @@ from typing import Annotated, Any
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from localeval.compat.kept_run import KeptRun, folders_of
 from localeval.compat.metrics import LOG, OPENED, Model, OriginalMetric, as_columns, close
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics.signature import Signature
+from localeval.metrics.summary import judgements_for
 from localeval.report.progress import live_line
 from localeval.report.tables import renamed
 from localeval.report.text import language_warnings
@@ -156,12 +159,16 @@ def evaluate(
     embeddings: EmbeddingModel | Model | None = None,
     run_config: RunConfig | None = None,
     show_progress: bool = True,
+    output: str | Path | None = None,
 ) -> EvaluationResult:
     """Score every sample by every metric.
 
     dataset          also one of ragas, a list of samples or dicts, or the path of a JSONL file
     llm, embeddings  for the metrics that have none
     run_config       also one of ragas; None for no time limit
+    output           a folder that gets a run's folder for each metric, named after its column: a call that
+                     was interrupted goes on there, and `localeval report` and `compare` read it; without it
+                     all is kept in memory, and an interruption loses it
 
     Models loaded by this call are freed at the end; a `Judge`, and models loaded before, stay open. Samples
     without a score are logged with the reason, as are samples in a language that a model does not read.
@@ -185,16 +192,31 @@ def evaluate(
         metric.llm = llm if metric.llm is None else metric.llm
         metric.embedding_model = embeddings if metric.embedding_model is None else metric.embedding_model
         check_columns(data.samples, metric.metric.columns, metric.name, "the dataset")
+    settings = {metric.column: metric.settings(**seed) for metric in chosen}
+    kept: dict[str, KeptRun] = {}
+    if output is not None:
+        folders = folders_of(Path(output), chosen, data.samples)
+        for metric, folder in zip(chosen, folders, strict=True):
+            kept[metric.column] = KeptRun(metric, folder, data.samples, settings[metric.column])
     open_before, signatures = set(OPENED), list[Signature]()
     try:
         for metric in chosen:
             metric.judge().ready([metric.metric], metric.options)
-            signatures.append(metric.judge().signature([metric.metric], metric.options))
-        with live_line(not show_progress) as progress:
+            signatures.append(metric.judge().signature([metric.metric], settings[metric.column]))
+        with ExitStack() as stack:
+            for run, signature in zip(kept.values(), signatures, strict=False):
+                stack.enter_context(run.open(signature))
+            progress = stack.enter_context(live_line(not show_progress))
             for done, sample in enumerate(data, 1):
                 for metric in chosen:
-                    judged[metric.column].append(metric.judged(sample, config.timeout, **seed))
+                    if metric.column in kept:
+                        result = _judge_and_keep(metric, sample, config.timeout, kept)
+                    else:
+                        result = metric.judged(sample, config.timeout, **seed)
+                    judged[metric.column].append(result)
                 progress(done, data.samples)
+            for run in kept.values():
+                run.finish()
         for metric, signature in zip(chosen, signatures, strict=True):
             metric.log(judged[metric.column])
             for line in language_warnings(Result(judged[metric.column], [metric.row], signature)):
@@ -202,3 +224,14 @@ def evaluate(
     finally:
         close(OPENED.keys() - open_before)
     return EvaluationResult(judged, data)
+
+
+def _judge_and_keep(
+    metric: OriginalMetric, sample: Sample, timeout: float | None, kept: Mapping[str, KeptRun]
+) -> SampleResult:
+    """Score one sample by one metric, and keep it in the metric's run."""
+    run = kept[metric.column]
+    others = [other for other in kept.values() if other is not run and other.sample_id == sample.id]
+    run.take_from(others, judgements_for([metric.metric], run.options))
+    result, keys = metric.judged_with_keys(sample, timeout, run.journal, run.options)
+    return run.put(result, keys)

@@ -21,6 +21,7 @@ from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements import Failure
+from localeval.judgements.journal import Journal
 from localeval.metrics import METRICS, Metric, Score
 from localeval.metrics.summary import compute, judgements_for, undefined_reason
 from localeval.models.catalog import DEFAULT_JUDGE
@@ -133,22 +134,38 @@ class OriginalMetric(AbstractContextManager[Any]):
 
         If the judgements take more than `timeout` seconds, the score is *failed* (see `RunConfig`).
         """
+        return self.judged_with_keys(inputs, timeout, None, self.settings(**options))[0]
+
+    def settings(self, **options: Any) -> Options:
+        """Return the metric's options, with these in place of its own."""
+        return self.read({**self._own_options, **options})
+
+    def judged_with_keys(
+        self, inputs: Any, timeout: float | None, journal: Journal | None, settings: Options
+    ) -> tuple[SampleResult, dict[str, str]]:
+        """Do what `judged` does with the records in `journal`, and return their keys in it, too.
+
+        journal  None for the judge's memory
+        """
         sample = Sample.read(as_columns(inputs), self.name)
-        settings = self.read({**self._own_options, **options})
         if (undefined := undefined_reason(self.metric, sample)) is not None:
-            return SampleResult(sample, {self.column: undefined}, {})
+            return SampleResult(sample, {self.column: undefined}, {}), {}
         judge, start = self.judge(), time.monotonic()
         judge.ready([self.metric], settings)
         records: dict[str, BaseModel] = {}
+        keys: dict[str, str] = {}
         for name in judgements_for([self.metric], settings):
-            records |= judge.judge(sample, [name], settings, judge.memory)
+            journal = judge.memory if journal is None else journal
+            new_records, new_keys = judge.judge_with_keys(sample, [name], settings, journal)
+            records |= new_records
+            keys |= new_keys
             if timeout is not None and time.monotonic() - start > timeout:
-                return SampleResult(sample, {self.column: Score.failed("timeout")}, {})
+                return SampleResult(sample, {self.column: Score.failed("timeout")}, {}), {}
             if isinstance(records[name], Failure):  # those that need it would ask for it again
                 break
         curves = judge.curves(settings)
         score = compute(self.metric, records, settings, curves)
-        return SampleResult(sample, {self.column: score}, records, curves, settings.threshold)
+        return SampleResult(sample, {self.column: score}, records, curves, settings.threshold), keys
 
     def number(self, score: Score) -> float:
         """Return the value, or the number that the original returns for an undefined or failed score."""

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from localeval.engine.interface import ContextTooLong, Likelihood, TreeEngine
 from localeval.judgements.context import Record
 from localeval.judgements.heads import context_text, question_text, sigmoid
+from localeval.text.language import script
 from localeval.text.sentences import has_words
 from localeval.text.values import CELL, Replaceable, replaceable_values
 
@@ -59,12 +60,14 @@ def bounded(probability: float, binding: Binding) -> float:
 def find_bindings(
     engine: TreeEngine, question: str, contexts: Sequence[str], statements: Sequence[str]
 ) -> list[Binding]:
-    """Return the binding of each statement.
+    """Return the binding of each statement that can be compared; empty ones for the others, at no cost.
 
-    Contexts and statements that do not fit the model's context together give empty ones.
+    A statement is compared if the contexts have alternatives to its values. A Chinese one is compared in any
+    case, by its copied words: no capitals tell its names.
     """
     replaceable = [replaceable_values(text, question, contexts) for text in statements]
-    return _compared(engine, question, contexts, statements, replaceable)
+    places = [i for i, text in enumerate(statements) if replaceable[i] or script(text) == "han"]
+    return _compared(engine, question, contexts, statements, replaceable, places)
 
 
 def find_table_bindings(
@@ -76,13 +79,7 @@ def find_table_bindings(
         for text in statements
     ]
     places = [i for i, values in enumerate(replaceable) if values]
-    bindings = [Binding() for _ in statements]
-    if places:
-        texts = [statements[i] for i in places]
-        values = [replaceable[i] for i in places]
-        for i, binding in zip(places, _compared(engine, question, contexts, texts, values), strict=True):
-            bindings[i] = binding
-    return bindings
+    return _compared(engine, question, contexts, statements, replaceable, places)
 
 
 def _compared(
@@ -91,23 +88,27 @@ def _compared(
     contexts: Sequence[str],
     statements: Sequence[str],
     replaceable: Sequence[Sequence[Replaceable]],
+    places: Sequence[int],
 ) -> list[Binding]:
-    """Compare each statement with those that have other values in place of its own."""
+    """Compare the statements at `places` with those that have other values in place of their own.
+
+    Contexts and statements that do not fit the model's context together give empty bindings.
+    """
+    bindings = [Binding() for _ in statements]
     items = [
-        item
-        for text, values in zip(statements, replaceable, strict=True)
-        for item in [f" {text}", *_replaced(text, values)]
+        item for i in places for item in [f" {statements[i]}", *_replaced(statements[i], replaceable[i])]
     ]
+    if not items:
+        return bindings
     prefix = context_text(contexts) + question_text(question).rstrip()
     try:
         likelihoods = iter(engine.likelihood(prefix, items))
     except ContextTooLong:
-        return [Binding() for _ in statements]
+        return bindings
     joined = "\n".join(contexts)
-    bindings: list[Binding] = []
-    for text, values in zip(statements, replaceable, strict=True):
+    for i in places:
         stated = next(likelihoods)
-        copied = _copied_margin(f" {text}", stated, question, joined)
+        copied = _copied_margin(f" {statements[i]}", stated, question, joined)
         found = [
             Binding(
                 copied=copied,
@@ -116,10 +117,10 @@ def _compared(
                 margin=round(stated.total - next(likelihoods).total, _DECIMALS),
                 in_table=item.value.kind == CELL,
             )
-            for item in values
+            for item in replaceable[i]
             for alternative in item.alternatives
         ]
-        bindings.append(min(found, key=_margin, default=Binding(copied=copied)))
+        bindings[i] = min(found, key=_margin, default=Binding(copied=copied))
     return bindings
 
 

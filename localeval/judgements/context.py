@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from localeval.engine.interface import EmbeddingModel, EntailmentModel, TreeEngine
 from localeval.prompts.options import Options
 from localeval.samples import Sample
-from localeval.text.language import language, strip_thinking
+from localeval.text.claims import Account, Reason, account
+from localeval.text.language import find_thoughts, language, strip_thinking
 
 if TYPE_CHECKING:
     from localeval.judgements.calibration import Curves
@@ -22,6 +24,18 @@ class Record(BaseModel):
     """Base of the records: frozen values that the journal stores as JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class UnjudgedText(Record):
+    """A stretch of a response or reference that is not judged, and why; see `localeval.text.claims.account`.
+
+    Offsets count as the offsets of sentences do; only those of a "thought" count in the response as given.
+    """
+
+    text: str
+    start: int
+    end: int
+    reason: Reason
 
 
 class Failure(Record):
@@ -64,6 +78,41 @@ def texts_of(sample: Sample, column: str) -> list[str]:
 def response_of(sample: Sample) -> str:
     """Return the response as it is judged: without `<think>...</think>`."""
     return strip_thinking(sample.response or "")[0]
+
+
+def account_of(sample: Sample, column: str = "response") -> Account:
+    """Return the account of the response or the reference as it is judged, beside the question."""
+    return account(texts_of(sample, column)[0], sample.user_input or "")
+
+
+def unjudged_of(sample: Sample, column: str = "response") -> tuple[UnjudgedText, ...]:
+    """Return what is not judged of the response or the reference: its thoughts, then the rest in order."""
+    whole = (sample.response or "") if column == "response" else ""
+    thoughts = [
+        UnjudgedText(text=whole[start:end], start=start, end=end, reason="thought")
+        for start, end in find_thoughts(whole)
+    ]
+    stretches = account_of(sample, column).unjudged
+    return (*thoughts, *(UnjudgedText(**stretch._asdict()) for stretch in stretches))
+
+
+def unjudged_in(records: Mapping[str, Any]) -> tuple[UnjudgedText, ...]:
+    """Return what is not judged of the response by its records; empty where none has an account of it.
+
+    >>> unjudged_in({})
+    ()
+    """
+    for name in ("statements", "grounding"):
+        if name in records:
+            stretches: tuple[UnjudgedText, ...] = getattr(records[name], "unjudged", ())
+            return stretches
+    return ()
+
+
+def count_unjudged(records: Mapping[str, Any]) -> dict[str, int]:
+    """Count the stretches of the response that are not judged: reason -> count, sorted by reason."""
+    counts = Counter(stretch.reason for stretch in unjudged_in(records))
+    return {reason: counts[reason] for reason in sorted(counts)}
 
 
 def language_of(sample: Sample, column: str = "response") -> str:

@@ -9,11 +9,19 @@ from typing import Any
 
 from localeval.engine.interface import States
 from localeval.judgements.bindings import Binding, find_table_bindings
-from localeval.judgements.context import JudgeContext, NoHead, Record, language_of, response_of
+from localeval.judgements.context import (
+    JudgeContext,
+    NoHead,
+    Record,
+    UnjudgedText,
+    account_of,
+    language_of,
+    response_of,
+    unjudged_of,
+)
 from localeval.judgements.heads import Contexts, context_text, question_text, sigmoid
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
-from localeval.text.claims import extract_claims
 from localeval.text.display import one_line
 from localeval.text.overlap import TERM, Evidence, context_sentences, rank_sentences
 from localeval.text.sentences import Sentence, has_words
@@ -43,12 +51,16 @@ class ReadSentence(Record):
 
 
 class GroundingRecord(Record):
-    """`all_supported` is P(every sentence is supported), at most the least `probability`; 1.0 without one."""
+    """`all_supported` is P(every sentence is supported), at most the least `probability`; 1.0 without one.
+
+    Every letter and digit of the response is in one of `sentences` or of `unjudged`.
+    """
 
     sentences: tuple[ReadSentence, ...]
     all_supported: float
     language: str
     windows: int = 1
+    unjudged: tuple[UnjudgedText, ...] = ()
 
 
 def decides(context: JudgeContext, sample: Sample) -> bool:
@@ -64,7 +76,7 @@ def decides(context: JudgeContext, sample: Sample) -> bool:
     if head is None or not head.decides_long or has_words(sample.reference or ""):
         return False
     has_contexts = any(map(has_words, sample.retrieved_contexts or []))
-    return has_contexts and len(extract_claims(response_of(sample))) >= LONG
+    return has_contexts and len(account_of(sample).claims) >= LONG
 
 
 def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
@@ -78,9 +90,10 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
     Raises NoHead where no head was fitted for the judge in the response's language.
     """
     text, language_code = response_of(sample), language_of(sample)
-    sentences, contexts = extract_claims(text), sample.retrieved_contexts or []
+    sentences, contexts = account_of(sample).claims, sample.retrieved_contexts or []
+    unjudged = unjudged_of(sample)
     if not sentences:
-        return GroundingRecord(sentences=(), all_supported=1.0, language=language_code)
+        return GroundingRecord(sentences=(), all_supported=1.0, language=language_code, unjudged=unjudged)
     head = context.heads.get(language_code)
     if head is None:
         raise NoHead(f"no head was fitted for this judge and responses in {language_code}")
@@ -92,7 +105,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
     places, context_words = Places(text, len(question.encode("utf-8", "replace"))), Contexts(contexts)
     closest = rank_sentences([s.text for s in sentences], context_sentences(contexts), 1)
     bindings = find_table_bindings(
-        context.engine, sample.user_input or "", contexts, [one_line(s.text) for s in sentences]
+        context.engine, sample.user_input or "", contexts, [one_line(s.standalone) for s in sentences]
     )
     records, logits = [], []
     for s, evidence, binding in zip(sentences, closest, bindings, strict=True):
@@ -125,6 +138,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
         all_supported=head.of_answer(logits),
         language=language_code,
         windows=len(parts),
+        unjudged=unjudged,
     )
 
 

@@ -16,6 +16,7 @@ from localeval.errors import InputError
 from localeval.prompts.options import Options
 from localeval.system.versions import digest
 from localeval.text.display import shorten
+from localeval.text.normalise import normalise
 from localeval.text.overlap import TERM, source_terms, term_recall, unsupported_numbers
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class Contexts:
     def overlap(self, text: str) -> Overlap:
         words = _words(text)
         runs = _runs(words)
-        names = sum(name.lower() not in self._premise.terms for name in _NAME.findall(text))
+        capitals = _NAME.findall(normalise(text).text)
+        names = sum(name.lower() not in self._premise.terms for name in capitals)
         return Overlap(
             term_recall(text, self._premise),
             sum(run in self._runs for run in runs) / len(runs) if runs else 1.0,
@@ -79,9 +81,9 @@ class Contexts:
 
 
 def _words(text: str) -> list[str]:
-    """List the words of a text; each Han character is a word."""
+    """List the words of a text, read as `normalise` reads it; each Han character is a word."""
     words: list[str] = []
-    for run in TERM.findall(text.lower()):
+    for run in TERM.findall(normalise(text).text.lower()):
         words += run if run[0] >= "㐀" else [run]
     return words
 

@@ -25,7 +25,7 @@ from pydantic_core import to_json
 from localeval.errors import FolderError, InputError
 from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement
 from localeval.samples import Sample
-from localeval.system.files import left_over_lock, lock_file, parsing, write_all
+from localeval.system.files import left_over_lock, lock_file, parsing, sync_folder, write_all
 from localeval.system.versions import digest
 from localeval.text.display import join_some
 
@@ -158,6 +158,10 @@ class Journal:
                     numbers = join_some([str(number) for number in self.lines.damaged], 10)
                     LOG.warning("%s, line %s: not what was written; judged again.", folder / JOURNAL, numbers)
                 self._file = stack.enter_context((folder / JOURNAL).open("a+b", buffering=0))
+                # The names of a new journal and of new folders (runs/NAME), so that no power cut takes them.
+                real = Path(os.path.realpath(folder))
+                for place in (real, *real.parents[:2]):
+                    sync_folder(place)
                 self._file.truncate(self.lines.size)  # half a line would swallow the next one
                 self.lines.reader = stack.enter_context((folder / JOURNAL).open("rb"))
                 self._open_files = stack.pop_all()

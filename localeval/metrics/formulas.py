@@ -9,14 +9,15 @@ from collections.abc import Sequence
 
 from localeval.judgements import Records
 from localeval.judgements.calibration import all_supported
-from localeval.metrics.score import Score
+from localeval.metrics.score import REASONS, Score
 from localeval.prompts.options import DEFAULTS, Options
 
 
-def share(
-    records: Records, options: Options = DEFAULTS, judgement: str = "support", none: str = "no_statements"
-) -> Score:
-    """Supported statements / all statements that `judgement` decided; undefined (`none`) without one.
+def share(records: Records, options: Options = DEFAULTS, judgement: str = "support", none: str = "") -> Score:
+    """Supported statements / all statements that `judgement` decided.
+
+    Undefined without one, for the reason `none`, or else for the reason why the response makes none (see
+    `why_none`).
 
     >>> from localeval.judgements.support import SupportRecord, Verdict
     >>> a, b = (Verdict(statement="S.", sentence=0, probability=p) for p in (0.9, 0.2))
@@ -24,9 +25,31 @@ def share(
     Score(value=0.5, soft=0.55, status='scored', reason='')
     """
     if not (probabilities := _probabilities(records, judgement)):
-        return Score.undefined(none)
+        return Score.undefined(none or why_none(records))
     n = len(probabilities)
     return Score(sum(p >= options.threshold for p in probabilities) / n, sum(probabilities) / n)
+
+
+def why_none(records: Records, judgement: str = "statements") -> str:
+    """Return the reason code why nothing of the response is judged.
+
+    The reason of all its parts, if it is one and has a meaning for a whole response; else "nothing_judged".
+    "no_statements" for a response without words.
+
+    >>> from localeval.judgements.context import UnjudgedText
+    >>> from localeval.judgements.statements import StatementsRecord
+    >>> greeting = UnjudgedText(text="Hello!", start=0, end=6, reason="courtesy")
+    >>> why_none({"statements": StatementsRecord(sentences=(), language="en", unjudged=(greeting,))})
+    'courtesy'
+    """
+    unjudged = getattr(records.get(judgement), "unjudged", ())
+    reasons = {stretch.reason for stretch in unjudged} - {"no_words"}
+    if len(reasons) > 1:
+        reasons -= {"courtesy", "source"}  # "Sorry, ..." and a file's name beside a refusal
+    if not reasons:
+        return "courtesy" if any(stretch.reason == "courtesy" for stretch in unjudged) else "no_statements"
+    [reason, *others] = sorted(reasons)
+    return "nothing_judged" if others or reason not in REASONS else reason
 
 
 def full_support(records: Records, options: Options = DEFAULTS) -> Score:
@@ -41,7 +64,7 @@ def full_support(records: Records, options: Options = DEFAULTS) -> Score:
     0.0
     """
     if not (probabilities := _probabilities(records, "support")):
-        return Score.undefined("no_statements")
+        return Score.undefined(why_none(records))
     by_head = records["support"].all_supported
     soft = all_supported(probabilities) if by_head is None else min(by_head, *probabilities)
     return Score(float(min(probabilities) >= options.threshold), soft)
@@ -55,7 +78,7 @@ def groundedness(records: Records, options: Options = DEFAULTS) -> Score:
     """
     record = records["grounding"]
     if not record.sentences:
-        return Score.undefined("no_statements")
+        return Score.undefined(why_none(records, "grounding"))
     soft = min(record.all_supported, *(sentence.probability for sentence in record.sentences))
     return Score(float(soft >= options.threshold), soft)
 
@@ -109,7 +132,7 @@ def share_of_kind(records: Records, options: Options, *, in_contexts: bool, in_r
     supported = _probabilities(records, "support")
     correct = _probabilities(records, "response_in_reference")
     if not supported:
-        return Score.undefined("no_statements")
+        return Score.undefined(why_none(records))
     pairs, threshold, n = list(zip(supported, correct, strict=True)), options.threshold, len(supported)
     value = sum((c >= threshold) is in_contexts and (r >= threshold) is in_reference for c, r in pairs) / n
     soft = sum((c if in_contexts else 1 - c) * (r if in_reference else 1 - r) for c, r in pairs) / n

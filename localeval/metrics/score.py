@@ -9,6 +9,12 @@ Status = Literal["scored", "undefined", "failed"]
 
 REASONS = {
     "no_statements": "the response makes no statement that could be checked",
+    "refusal": "the response says only that the contexts do not tell",
+    "courtesy": "the response is a courtesy and says nothing that could be checked",
+    "question": "the response asks a question and says nothing that could be checked",
+    "source": "the response names sources and says nothing that could be checked",
+    "thought": "the response has a model's thought and no answer",
+    "nothing_judged": "nothing that the response says could be checked, for more than one reason",
     "no_reference_statements": "the reference makes no statement that could be checked",
     "nothing_retrieved": "the contexts support no statement of the reference, so none could be used",
     "no_contexts": "there is no context to check against",

@@ -168,9 +168,14 @@ def _built_in(judgement: str, language: str) -> Prompt:
     return _parse(text, f"{judgement}.toml ({language})")
 
 
+def is_prompt_text(value: str) -> bool:
+    """Return whether it is the text of a prompt file, and not a path: a text has several lines."""
+    return "\n" in value
+
+
 def text_of(replacement: str | os.PathLike[str]) -> str:
     """Return the text of a prompt file, given as its text or its path. Raises PromptError if unreadable."""
-    if isinstance(replacement, str) and "\n" in replacement:
+    if isinstance(replacement, str) and is_prompt_text(replacement):
         return replacement
     return read_file(replacement, "give a TOML file, as its path or its text", PromptError)
 

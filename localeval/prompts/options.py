@@ -10,16 +10,22 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from localeval.prompts import LANGUAGES, Prompt, load_prompt, read_file, text_of
+from localeval.errors import InputError
+from localeval.prompts import LANGUAGES, Prompt, is_prompt_text, load_prompt, read_file, text_of
 from localeval.system.arguments import STRICT, Number, Settings, Whole
+from localeval.text.display import shorten
 
 # The judgements with a prompt.
 _Prompted = Literal["statements", "support", "support_reasoned", "questions", "needed", "useful"]
 
 
+def _is_text_of_file(value: str) -> bool:
+    return value in ("auto", "none") or value.lstrip().startswith("{")
+
+
 def _file_text(command: str, value: str) -> str:
     """Read a file that `localeval COMMAND` wrote; "auto", "none" and a file's text stay as they are."""
-    if value in ("auto", "none") or value.lstrip().startswith("{"):
+    if _is_text_of_file(value):
         return value
     return read_file(value, f"give one that `localeval {command}` wrote, auto or none")
 
@@ -96,6 +102,26 @@ class Options(Settings):
         description="auto (the shipped one that was fitted for exactly this judge), none (nothing is decided "
         "by reading), or a file that `localeval fit` wrote.",
     )
+
+    @classmethod
+    def check_stored(cls, options: Mapping[str, Any]) -> None:
+        """Check options that were stored with a run, in which files stand as their texts.
+
+        Raises InputError for the path of a file: whoever wrote a run's folder may name any file, and a reader
+        of the folder would open it.
+
+        >>> Options.check_stored({"calibration": "none", "head": "auto"})
+        """
+        texts = {name: options.get(name, "auto") for name in ("calibration", "head")}
+        for name, text in texts.items():
+            if not isinstance(text, str) or not _is_text_of_file(text):
+                raise InputError(f"{name} is {shorten(repr(text), 60)}, and not the text of a file")
+        prompts = options.get("prompts") or {}
+        for judgement, by_language in prompts.items():
+            for text in by_language.values():
+                if not isinstance(text, str) or not is_prompt_text(text):
+                    shown = shorten(repr(text), 60)
+                    raise InputError(f"the prompt of {shorten(judgement)} is {shown}, and not its text")
 
     def prompt(self, judgement: str, language: str) -> Prompt:
         """Load the prompt to use: the caller's, else the built-in one; English for other languages."""

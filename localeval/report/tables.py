@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
+from localeval.judgements.context import UnjudgedText
 from localeval.judgements.grounding import GroundingRecord
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 SCORES, STATEMENTS = "scores.csv", "statements.csv"
 STATEMENT_COLUMNS = (
     *("id", "judgement", "sentence", "statement", "probability", "verdict"),
-    *("evidence", "context", "unknown_numbers", "reason"),
+    *("evidence", "context", "unknown_numbers", "reason", "unjudged"),
 )
 _WITH_VERDICTS = {
     name for name, judgement in JUDGEMENTS.items() if judgement.record in (GroundingRecord, SupportRecord)
@@ -56,7 +57,7 @@ def _score_rows(result: Result) -> Iterator[list[Cell]]:
 
 
 def _statement_rows(result: Result) -> Iterator[list[Cell]]:
-    """Yield a row for each statement, or each sentence that a head decided, of each judgement and sample."""
+    """Yield a row for each statement, each sentence that a head decided, and each part that is not judged."""
     for sample_result in result.samples:
         records = sample_result.calibrated()
         for name in (name for name in records if name in _WITH_VERDICTS):  # a lookup may read a journal
@@ -64,7 +65,23 @@ def _statement_rows(result: Result) -> Iterator[list[Cell]]:
                 p, evidence = verdict.probability, verdict.evidence
                 cells = [evidence.text, evidence.context] if evidence else ["", None]
                 decision = int(p >= result.signature.threshold)
-                yield [sample_result.sample.id, name, sentence, statement, p, decision, *cells, *rest]
+                yield [sample_result.sample.id, name, sentence, statement, p, decision, *cells, *rest, ""]
+        for name, stretch in _unjudged(records):
+            empty = [""] * (len(STATEMENT_COLUMNS) - 4)
+            yield [sample_result.sample.id, name, stretch.text, *empty, stretch.reason]
+
+
+def _unjudged(records: Mapping[str, Any]) -> Iterator[tuple[str, UnjudgedText]]:
+    """Yield (judgement, stretch) for each part of the response and the reference that is not judged.
+
+    Mere marks, such as the numbers of a list's items, are left out.
+    """
+    of_response = "statements" if "statements" in records else "grounding"
+    for name in (of_response, "reference_statements"):
+        if name in records:
+            for stretch in getattr(records[name], "unjudged", ()):
+                if stretch.reason != "no_words":
+                    yield name, stretch
 
 
 def _verdicts(name: str, records: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:

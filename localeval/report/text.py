@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from localeval.judgements import most_windows
-from localeval.judgements.context import language_of
+from localeval.judgements.context import count_unjudged, language_of
 from localeval.judgements.support import would_write_otherwise
 from localeval.metrics import METRICS
 from localeval.metrics.score import explain
@@ -24,6 +25,8 @@ from localeval.text.language import language, strip_thinking
 if TYPE_CHECKING:
     from localeval.runs.result import Result, SampleResult
 
+# Reasons why a part of a response is not judged that a reader should know of.
+_WORTH_A_LOOK = ("refusal", "question", "source")
 MOST_ROWS = 50
 MOST_COLUMNS = 4
 MOST_NAMED = 5
@@ -171,13 +174,28 @@ def notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
     if any(s.cut in ("budget", "repetition") for s in getattr(records.get("statements"), "sentences", ())):
         notes.append("statements cut")
     if would_write_otherwise(records):
-        notes.append("the judge would rather write something else than yes or no")
+        notes.append("neither yes nor no likely")
     foreign = sum(bool(draw.foreign) for draw in getattr(records.get("questions"), "draws", ()))
     if foreign:
         notes.append(f"drawn questions with a word that the response lacks: {foreign}")
+    if left_out := unjudged_note(records):
+        notes.append(left_out)
     if columns := dict.fromkeys(match.column for match in find_injections(sample_result.sample, FENCES)):
         notes.append(f"reads like an attack on the judge: {', '.join(columns)}")
     return notes
+
+
+def unjudged_note(records: Mapping[str, Any]) -> str:
+    """Return a note that counts the parts of a response that are not judged, "" where none is worth a look.
+
+    Courtesies, headings and marks are not counted, nor a response of which nothing is judged: its score has
+    the reason.
+    """
+    if not any(getattr(records.get(name), "sentences", ()) for name in ("statements", "grounding")):
+        return ""
+    counts = count_unjudged(records)
+    parts = [f"{counts[reason]} {reason}" for reason in _WORTH_A_LOOK if reason in counts]
+    return f"not judged: {', '.join(parts)}" if parts else ""
 
 
 def language_warnings(result: Result) -> list[str]:

@@ -24,7 +24,7 @@ from localeval.runs.plan import LOOKED_AT, SMALLER, Plan, make_plan
 from localeval.runs.result import Network, Result, ScoredSamples
 from localeval.runs.shards import ShardFile, note_shard, take_shard
 from localeval.runs.workers import choose_workers, threads_each
-from localeval.samples import Sample, Samples, Source, check_columns, read_samples
+from localeval.samples import Sample, Samples, Source, check_columns, columns_hint, read_samples
 from localeval.system.offline import attempts, is_offline
 
 LOG = logging.getLogger("localeval")
@@ -145,7 +145,10 @@ def _prepare(
     folder = None if output is None else Path(output)
     if folder is not None:
         run_folder.check(folder, dataset)
-    return choices, dataset, shard_file, folder, metrics_for(metrics, dataset)
+    selected = metrics_for(metrics, dataset)
+    if metrics is None:
+        _tell_left_out(selected, dataset)
+    return choices, dataset, shard_file, folder, selected
 
 
 def _plan_run(
@@ -202,20 +205,47 @@ def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
         for metric in selected:
             check_columns(samples, metric.columns, metric.name, samples.name)
             if metric.either and all(getattr(s, c, None) is None for s in samples for c in metric.either):
+                hint = columns_hint(samples, metric.either[:1])
+                remedy = f"{hint}, add it" if hint else "add it"
                 raise InputError(
                     f"{samples.name}: {metric.name} needs one of the columns {', '.join(metric.either)}, and "
-                    "no sample has one; add it, or leave the metric out."
+                    f"no sample has one; {remedy}, or leave the metric out."
                 )
         return selected
-    selected = [
-        metric
-        for metric in map(METRICS.__getitem__, DEFAULT_METRICS)
-        if all(any(getattr(s, column) is not None for s in samples) for column in metric.columns)
-    ]
+    lacking = _lacking_columns(samples)
+    selected = [METRICS[name] for name, columns in lacking.items() if not columns]
     if not selected:
-        columns = ", ".join(METRICS[DEFAULT_METRICS[0]].columns)
-        raise InputError(f"{samples.name}: no metric can be computed; samples need the columns {columns}.")
+        needs = "; ".join(f"{name} needs {' and '.join(METRICS[name].columns)}" for name in lacking)
+        missing = dict.fromkeys(column for columns in lacking.values() for column in columns)
+        hint = columns_hint(samples, list(missing))
+        end = f". {hint[0].upper()}{hint[1:]}." if hint else "."
+        raise InputError(f"{samples.name}: no metric can be computed: {needs}{end}")
     return selected
+
+
+def _lacking_columns(samples: Samples) -> dict[str, list[str]]:
+    """Return for each default metric the columns that it needs and no sample has."""
+    metrics = [METRICS[name] for name in DEFAULT_METRICS]
+    needed = {column for metric in metrics for column in metric.columns}
+    absent = {column for column in needed if all(getattr(s, column) is None for s in samples)}
+    return {metric.name: [column for column in metric.columns if column in absent] for metric in metrics}
+
+
+def _tell_left_out(selected: Sequence[Metric], samples: Samples) -> None:
+    """Log which default metrics are left out, and the columns that they lack."""
+    by_columns: dict[tuple[str, ...], list[str]] = {}
+    for name, columns in _lacking_columns(samples).items():
+        if all(metric.name != name for metric in selected):
+            by_columns.setdefault(tuple(columns), []).append(name)
+    for lacking, names in by_columns.items():
+        hint = columns_hint(samples, lacking)
+        LOG.warning(
+            "%s: %s left out, as no sample has %s%s.",
+            samples.name,
+            f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}",
+            " and ".join(lacking),
+            f"; {hint}" if hint else "",
+        )
 
 
 def _available_metrics(metrics: list[Metric], named: bool, judge: Judge, options: Options) -> list[Metric]:
@@ -226,17 +256,23 @@ def _available_metrics(metrics: list[Metric], named: bool, judge: Judge, options
     if named or not judge.auxiliary_models.auto:
         judge.ready(metrics, options)
         return metrics
+    missing = missing_models(metrics, judge, options)
+    if missing and len(missing) == len(metrics):
+        raise next(iter(missing.values()))
+    for name, reason in missing.items():
+        LOG.warning("%s is left out: %s", name, reason)
+    return [metric for metric in metrics if metric.name not in missing]
+
+
+def missing_models(metrics: Iterable[Metric], judge: Judge, options: Options) -> dict[str, ModelMissing]:
+    """Return for each metric whose model is not installed the error that says so."""
     missing: dict[str, ModelMissing] = {}
     for metric in metrics:
         try:
             judge.ready([metric], options)
         except ModelMissing as error:
             missing[metric.name] = error
-    if missing and len(missing) == len(metrics):
-        raise next(iter(missing.values()))
-    for name, reason in missing.items():
-        LOG.warning("%s is left out: %s", name, reason)
-    return [metric for metric in metrics if metric.name not in missing]
+    return missing
 
 
 def _load_judge(judge: Judge | str | os.PathLike[str], n_threads: int = 0) -> AbstractContextManager[Judge]:

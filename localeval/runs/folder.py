@@ -2,6 +2,10 @@
 
 A folder belongs to a run if it has the `run.json` of one; else it must be empty, or not exist. Its files are
 listed in localeval/runs/README.md.
+
+A finished run stays whole until another one in its folder is finished, too. Until then the inputs of the
+other run (run.json, samples.jsonl, plan.json, shard.json) are in the subfolder NEXT. A folder without results
+has no such subfolder: its inputs are written in place.
 """
 
 from __future__ import annotations
@@ -22,11 +26,11 @@ from localeval.metrics.signature import Signature
 from localeval.prompts.options import Options
 from localeval.report import tables
 from localeval.runs.plan import PLAN, Plan
-from localeval.runs.result import Result, read_results, results_text
+from localeval.runs.result import Result, read_results, results_text, sample_sha256
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system import files
 from localeval.system.offline import is_offline
-from localeval.text.display import shorten
+from localeval.text.display import join_some, shorten
 
 LOG = logging.getLogger("localeval")
 
@@ -36,6 +40,8 @@ CARD, CALIBRATION = "card.json", "calibration.json"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
 FILES = (LOCK, LOCK_NOTE, JOURNAL, CONFIG, SAMPLES, SHARD, PLAN, *_FINISHED, CARD, CALIBRATION)
 """All files of a run, and those of a card."""
+NEXT = ".next"
+_INPUTS = (CONFIG, SAMPLES, SHARD, PLAN)
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -77,6 +83,7 @@ class RunConfig(BaseModel):
     @classmethod
     def _options_of_this_version(cls, options: dict[str, Any]) -> dict[str, Any]:
         try:
+            Options.check_stored(options)
             Options.read(options)
         except InputError as error:
             raise ValueError(error) from error
@@ -178,20 +185,53 @@ def skipped(folder: Path | None, read: Samples) -> list[Skipped]:
     return [*(previous.skipped if previous else []), *read.skipped]
 
 
-def check_default(folder: Path, samples: Samples) -> None:
-    """Raise InputError where a default folder has a finished run with none of these questions.
+def check_default(folder: Path, samples: Samples, metrics: Sequence[str] | None = None) -> None:
+    """Check that a run in a folder that nobody named replaces no results but with the same and more.
 
-    Raises FolderError as `check` does.
+    metrics  names of the metrics to compute; None where each folder has one metric
+
+    Raises InputError where the folder has a finished run with a sample that is not in `samples`, or has other
+    texts there, or with a metric that is not computed now. Raises FolderError as `check` does.
     """
     check(folder, samples)
     if not (folder / RESULTS).exists() or not (stored := _read_stored(folder)):
         return
-    questions = set(map(_question, stored))
-    if not any(_question(sample) in questions for sample in samples):
+    if lost := _lost_samples(stored, samples) or _lost_metrics(folder, metrics):
         raise InputError(
-            f"{folder} holds a finished run of {len(stored)} other samples, perhaps of another file of this "
-            f"name; name another folder with -o, or give -o {folder} to replace its results."
+            f"{folder} holds a finished run of {lost}; name another folder with -o, or give -o {folder} to "
+            "replace its results."
         )
+
+
+def _lost_samples(stored: Sequence[Sample], samples: Samples) -> str:
+    """Describe which of the `stored` samples are not in `samples`, or have other texts there."""
+    now = {sample.id: sample_sha256(sample) for sample in samples}
+    lost = [sample for sample in stored if now.get(sample.id) != sample_sha256(sample)]
+    if not lost:
+        return ""
+    questions = set(map(_question, samples))
+    if not any(_question(sample) in questions for sample in stored):
+        return f"{len(stored)} other samples, perhaps of another file of this name"
+    changed = [sample.id for sample in lost if sample.id in now]
+    if changed:
+        return (
+            f"other answers, perhaps of another file of this name ({len(changed)} of its {len(stored)} "
+            f"samples have other texts: {join_some(changed, 3)})"
+        )
+    ids = join_some([sample.id for sample in lost], 3)
+    return f"more samples ({len(lost)} of its {len(stored)} are not read now: {ids})"
+
+
+def _lost_metrics(folder: Path, metrics: Sequence[str] | None) -> str:
+    """Name the metrics of the finished run in the folder that are not computed now."""
+    previous = find_config(folder)
+    if metrics is None or previous is None:
+        return ""
+    lost = [name for name in previous.metrics if name not in metrics]
+    if not lost:
+        return ""
+    names = ",".join([*previous.metrics, *(name for name in metrics if name not in previous.metrics)])
+    return f"the same samples with other metrics ({join_some(lost, 3)}); give -m {names} to have all of them"
 
 
 def _question(sample: Sample) -> str:
@@ -205,15 +245,16 @@ def _question(sample: Sample) -> str:
 def open_run(
     folder: Path | None, samples: Sequence[Sample], config: RunConfig
 ) -> Iterator[tuple[Journal, RunConfig]]:
-    """Lock the folder, and write run.json and samples.jsonl. Results of other samples or options go.
+    """Lock the folder, and write run.json and samples.jsonl; a finished run stays as it is until `finish`.
 
     Yields the journal, in memory without a folder, and the configuration after earlier calls in the folder.
     Raises FolderError where another process writes to the folder, or it can't be written.
     """
     with Journal(folder) as journal:
         if folder is not None:
-            previous = find_config(folder)
-            config = config.after(previous) if previous else config
+            for place in (folder, folder / NEXT):
+                previous = find_config(place)
+                config = config.after(previous) if previous else config
             _write_inputs(folder, samples, config)
         yield journal, config
 
@@ -225,13 +266,44 @@ def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig) -> No
     config = json.dumps(new.model_dump(), indent=1) + "\n"
     # The configuration first: with it, the folder belongs to a run.
     contents: dict[str, Callable[[], Iterable[str]]] = {CONFIG: lambda: [config], SAMPLES: lines}
+
+    def changed_in(place: Path) -> list[str]:
+        return [name for name, parts in contents.items() if not _has_parts(place / name, parts())]
+
     with files.writing(folder):
-        changed = [name for name, parts in contents.items() if not _has_parts(folder / name, parts())]
-        finished = [path for path in map(folder.joinpath, _FINISHED) if path.exists()]
-        if changed and finished:
-            LOG.warning("%s: earlier results are replaced; all judgements stay in its journal.", folder)
-        outdated = [*finished, folder / PLAN] if changed else []
-        files.write_together(folder, [(n, contents[n]()) for n in changed], outdated=outdated)
+        changed = changed_in(folder)
+        place = folder
+        outdated: list[Path] = []
+        if changed and (folder / RESULTS).exists():
+            LOG.warning(
+                "%s: its earlier results are replaced when this run is finished; all judgements stay in its "
+                "journal.",
+                folder,
+            )
+            place = folder / NEXT
+            place.mkdir(exist_ok=True)
+            changed = changed_in(place)
+        else:
+            _remove_next(folder)
+        if changed:
+            # A plan and tables of other inputs, the latter of a run that was killed when it ended.
+            outdated = [place / name for name in (PLAN, *_FINISHED)]
+        files.write_together(place, [(name, contents[name]()) for name in changed], outdated=outdated)
+
+
+def _inputs_of(folder: Path) -> Path:
+    """Return where the inputs of the run that is open in the folder are: in it, or in NEXT."""
+    return folder / NEXT if (folder / NEXT / CONFIG).exists() else folder
+
+
+def _remove_next(folder: Path) -> None:
+    """Remove the inputs of a run that did not end."""
+    place = folder / NEXT
+    if place.is_dir():
+        for name in _INPUTS:
+            (place / name).unlink(missing_ok=True)
+        with suppress(OSError):  # where something else is in it, too
+            place.rmdir()
 
 
 def _has_parts(path: Path, parts: Iterable[str]) -> bool:
@@ -251,17 +323,68 @@ def _read_stored(folder: Path) -> Sequence[Sample]:
 
 def keep_plan(folder: Path, run_plan: Plan) -> None:
     """Write plan.json, unless the run continues and has the plan of its beginning."""
-    if not (run_plan.kept and (folder / PLAN).exists()):
+    place = _inputs_of(folder)
+    if not (run_plan.kept and (place / PLAN).exists()):
         with files.writing(folder):
-            files.atomic_write(folder / PLAN, [json.dumps(run_plan.to_dict(), indent=1) + "\n"])
+            files.atomic_write(place / PLAN, [json.dumps(run_plan.to_dict(), indent=1) + "\n"])
+
+
+def keep_shard(folder: Path, content: str) -> None:
+    """Write shard.json into the folder of an open run; "" removes it, for a whole run. Raises FolderError."""
+    place = _inputs_of(folder)
+    with files.writing(folder):
+        if content:
+            files.atomic_write(place / SHARD, [content])
+        else:
+            (place / SHARD).unlink(missing_ok=True)
 
 
 def finish(folder: Path, result: Result) -> None:
-    """Write results.json and the tables, all or none of them, then the report. Raises FolderError."""
+    """Write results.json and the tables, all or none of them, then the report. Raises FolderError.
+
+    The inputs of the run come with them where an earlier run's stayed in place until now.
+    """
+    place = _inputs_of(folder)
     with files.writing(folder):
-        # The results last: they mark the run as finished.
-        files.write_together(folder, [*tables.as_csv(result), (RESULTS, results_text(result))])
+        if place == folder:
+            _write_results(folder, result)
+        else:
+            # No file of the earlier run may stay next to one of this run. But run.json is never away: without
+            # it, the folder would be no run's.
+            _write_results(folder, result, outdated=(SHARD, PLAN, *_FINISHED), moved_from=place)
+            _remove_next(folder)
     result.to_html(folder / REPORT, title=folder.resolve().name)
+
+
+def replace_results(folder: Path, result: Result) -> None:
+    """Write results.json, the tables and the report of a run that was scored again. Raises FolderError."""
+    with files.writing(folder):
+        _write_results(folder, result)
+    result.to_html(folder / REPORT, title=folder.resolve().name)
+
+
+def _write_results(
+    folder: Path, result: Result, outdated: Sequence[str] = (), moved_from: Path | None = None
+) -> None:
+    """Write the tables and results.json, all or none, with the inputs that are in `moved_from`."""
+    inputs: list[Path] = []
+    if moved_from is not None:
+        inputs = [moved_from / name for name in _INPUTS if (moved_from / name).exists()]
+    files.write_together(
+        folder,
+        # The results last: they mark the run as finished.
+        [*tables.as_csv(result), (RESULTS, results_text(result))],
+        outdated=[folder / name for name in outdated],
+        moved=inputs,
+    )
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing to a run's folder. Raises InputError where there is no run."""
+    load_config(folder)
+    with Journal(folder):
+        yield
 
 
 def read_run(folder: Path) -> tuple[Samples, RunConfig]:

@@ -53,8 +53,10 @@ class Labelled:
     def text(self) -> str:
         return response_of(self.sample)
 
-    def sentences(self) -> list[Sentence]:
-        return extract_claims(self.text) or [Sentence(self.text, 0, len(self.text))]
+    def sentences(self) -> Sequence[Sentence]:
+        return extract_claims(self.text, self.sample.user_input or "") or [
+            Sentence(self.text, 0, len(self.text))
+        ]
 
     def is_right(self, start: int, end: int) -> int:
         """Return 1 for a span that nobody marked as wrong, else 0."""

@@ -20,6 +20,7 @@ from localeval.metrics.signature import build_signature
 from localeval.metrics.summary import choose_metrics, compute_all, scorable
 from localeval.prompts.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
+from localeval.runs.evaluate import metrics_for
 from localeval.runs.result import Result, ScoredSamples
 from localeval.samples import Sample
 from localeval.text.display import join_some
@@ -48,6 +49,8 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
         )
     path = Path(folder)
     samples, config = run_folder.read_run(path)
+    if metrics is not None:
+        metrics_for(metrics, samples)  # raises for a column that no sample has, as `evaluate` does
     original, selected = config.signature, choose_metrics(config.metrics if metrics is None else metrics)
     choices = Options.read({**config.options, **options})
     heads = heads_for(config.engine.model, choices)

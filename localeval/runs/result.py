@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.calibration import Curves, calibrate
+from localeval.judgements.context import count_unjudged
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
@@ -66,9 +67,14 @@ class SampleResult:
         return self.records.at if isinstance(self.records, JournaledRecords) else {}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the id, the digest of the texts, and the scores as plain JSON values."""
+        """Return the id, the digest of the texts, and the scores as plain JSON values.
+
+        Also how many stretches of the response are not judged, by reason, where there are any.
+        """
         scores = {name: vars(score) for name, score in self.scores.items()}
-        return {"id": self.sample.id, "sha256": sample_sha256(self.sample), "scores": scores}
+        row = {"id": self.sample.id, "sha256": sample_sha256(self.sample), "scores": scores}
+        unjudged = count_unjudged(self.records)
+        return {**row, "unjudged": unjudged} if unjudged else row
 
     def calibrated(self) -> Mapping[str, Any]:
         """Return the records with calibrated probabilities of support, as the metrics read them."""
@@ -96,11 +102,18 @@ class ScoredSamples(StoredSequence[SampleResult]):
         scores: Mapping[str, Score],
         records: Mapping[str, BaseModel],
         keys: Mapping[str, str],
+        unjudged: Mapping[str, int] = {},
     ) -> str:
-        """Store the scores of the sample at `index`, and return its digest; samples may come in any order."""
+        """Store the scores of the sample at `index`, and return its digest; samples may come in any order.
+
+        unjudged  reason -> number of stretches of the response that are not judged, if `records` lack them
+        """
         if self._journal is None:
             self._records[index] = records
-        row = {**SampleResult(sample, scores, records).to_dict(), "records": keys}
+        row = SampleResult(sample, scores, records).to_dict()
+        if unjudged:
+            row["unjudged"] = unjudged
+        row["records"] = keys
         line = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
         self._numbers[index] = self._lines.append(line)
         return str(row["sha256"])
@@ -257,6 +270,7 @@ class _Row(BaseModel):
     id: str
     sha256: str | None = None  # shows whether a text was edited since; an older version did not write it
     scores: dict[str, Score]
+    unjudged: dict[str, int] = {}
     records: dict[str, str]
 
 
@@ -316,7 +330,7 @@ def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: Journ
         if missing := sorted(set(head.metrics) - row.scores.keys()):
             raise ValueError(f"sample {sample.id} has no score of {missing[0]}")
         scores = {name: score.checked() for name, score in row.scores.items()}
-        if row.sha256 not in (None, scored.put(index, sample, scores, {}, row.records)):
+        if row.sha256 not in (None, scored.put(index, sample, scores, {}, row.records, row.unjudged)):
             raise ValueError(f"has the scores of another text than samples.jsonl for sample {sample.id}")
     return Result(
         scored,

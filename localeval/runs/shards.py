@@ -16,12 +16,12 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from localeval.errors import InputError, NotComparable
+from localeval.judgements.context import count_unjudged
 from localeval.judgements.journal import JOURNAL, JournalFile
 from localeval.metrics.signature import differences
-from localeval.runs.folder import SHARD, check, finish, load, load_config, open_run, read_model
+from localeval.runs.folder import SHARD, check, finish, keep_shard, load, load_config, open_run, read_model
 from localeval.runs.result import Network, Result, ScoredSamples, sample_sha256
 from localeval.samples import Samples
-from localeval.system.files import atomic_write, writing
 from localeval.system.versions import digest
 from localeval.text.display import shorten
 
@@ -61,11 +61,7 @@ def take_shard(text: str, samples: Samples) -> tuple[Samples, ShardFile]:
 
 def note_shard(folder: Path, shard_file: ShardFile | None) -> None:
     """Write shard.json into the folder; None removes it, for a whole run. Raises FolderError."""
-    with writing(folder):
-        if shard_file is None:
-            (folder / SHARD).unlink(missing_ok=True)
-        else:
-            atomic_write(folder / SHARD, [json.dumps(shard_file.model_dump()) + "\n"])
+    keep_shard(folder, "" if shard_file is None else json.dumps(shard_file.model_dump()) + "\n")
 
 
 def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
@@ -114,7 +110,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             for key in item.keys.values():
                 if journal.get(key) is None:
                     journal.copy(journals[part], key)
-            scored.put(index, item.sample, item.scores, {}, item.keys)
+            scored.put(index, item.sample, item.scores, {}, item.keys, count_unjudged(item.records))
         refused = [result.network.refused for result in results]
         network = Network(
             watched=all(result.network.watched for result in results),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -21,12 +22,32 @@ from localeval.samples.readers import (
     source_name,
     table_rows,
 )
-from localeval.samples.sample import ALIASES, NAMES, Names, Sample, check_columns
+from localeval.samples.sample import (
+    ALIASES,
+    NAMES,
+    Guesses,
+    Names,
+    Sample,
+    check_columns,
+    columns_hint,
+)
 from localeval.system.arguments import whole_number
 from localeval.system.files import SpooledLines, StoredSequence
 from localeval.text.display import shorten, suggested
 
-__all__ = ["ALIASES", "FORMATS", "Sample", "Samples", "Skipped", "Source", "check_columns", "read_samples"]
+__all__ = [
+    "ALIASES",
+    "FORMATS",
+    "Sample",
+    "Samples",
+    "Skipped",
+    "Source",
+    "check_columns",
+    "columns_hint",
+    "read_samples",
+]
+
+LOG = logging.getLogger("localeval")
 
 # A file, an iterable of samples or mappings, or a table (pandas or Polars DataFrame, Hugging Face Dataset).
 Source: TypeAlias = str | Path | Iterable[Any]
@@ -42,12 +63,16 @@ class Skipped(NamedTuple):
 class Samples(StoredSequence[Sample]):
     """The samples that were read. Many are kept in a temporary file: each access reads one from it.
 
-    name  of the file or source, for messages
-    file  that they were read from; None for other sources
+    name     of the file or source, for messages
+    file     that they were read from; None for other sources
+    columns  names of the columns that any row had; None where they were not read from rows
+    guesses  lines about what was read in another way than it is written: names, numbers, contexts
     """
 
     def __init__(self, samples: Iterable[Sample], name: str, file: Path | None = None) -> None:
         self.name, self.file, self.skipped = name, file, list[Skipped]()
+        self.columns: Sequence[str] | None = None
+        self.guesses: list[str] = []
         self._lines = SpooledLines()
         self._selected: Sequence[int] = range(0)
         for sample in samples:
@@ -105,6 +130,7 @@ def read_samples(
     rows, name, file = _rows_of(source, format, encoding, names)
     samples, skipped = Samples((), name, file), list[Skipped]()
     seen, places = dict[str, None](), dict[str, str]()  # all columns; the id of each sample, and its place
+    guesses = Guesses()
     with closing(rows):  # at once, and not when the last reference to an error is gone
         for row in rows:
             value, place = row.value, row.place
@@ -112,12 +138,15 @@ def read_samples(
             if isinstance(value, Sample) and names != NAMES:
                 value = value.model_dump(exclude_none=True)
             if isinstance(value, Mapping):
-                value = from_langsmith(value, names)
+                columns_read = from_langsmith(value, names)
+                if columns_read is not value:
+                    guesses.counts["inputs", "with fields of LangSmith"] += 1
+                value = columns_read
                 seen.update(dict.fromkeys(value))
             try:
                 if isinstance(value, InputError):
                     raise InputError(f"{where}: {value}.")
-                new = Sample.read(value, where, names)
+                new = Sample.read(value, where, names, guesses)
             except InputError as error:
                 if not skip_bad:
                     raise
@@ -130,6 +159,7 @@ def read_samples(
                 fault = f"{places[new.id]} and {place} have the same id {shorten(new.id)}"
                 raise InputError(f"{name}: {fault}; make every id unique.")
             places[new.id] = place
+            guesses.counts.update(row.guesses)
             samples.append(new)
             if len(samples) == limit:
                 break
@@ -146,13 +176,19 @@ def read_samples(
     for field, (column, *_) in names.items():
         if names[field] != NAMES[field] and column not in seen and seen:
             fault = f"no sample has the column {shorten(column)}, which was named for {field}"
-            raise InputError(f"{name}: {fault}; the columns are: {shorten(', '.join(map(str, seen)))}.")
+            raise InputError(
+                f"{name}: {fault} with --columns; the columns are: {shorten(', '.join(map(str, seen)))}."
+            )
     if not selected:
         remedy = "give at least one."
         if skipped:
             remedy = f"{len(skipped)} can't be used, the first of them as {skipped[0].reason}"
         raise InputError(f"{name}: there is no sample in it; {remedy}")
     samples.skipped = [*(source.skipped if isinstance(source, Samples) else []), *skipped]
+    samples.guesses = [*(source.guesses if isinstance(source, Samples) else []), *guesses.lines()]
+    samples.columns = list(map(str, seen)) or (source.columns if isinstance(source, Samples) else None)
+    for line in guesses.lines():
+        LOG.info("%s: %s.", name, line)
     return samples.choose(selected)
 
 

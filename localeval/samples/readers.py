@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import gzip
 import io
 import json
+import re
 import sys
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from localeval.errors import InputError
-from localeval.samples.sample import Names
+from localeval.samples.sample import Names, is_missing_number
 from localeval.text.display import shorten
 
 # The first is the format of stdin, and of a file with another suffix or none.
@@ -33,11 +35,13 @@ class Row(NamedTuple):
     number  its default id: the line of a JSONL file, else its position, from 1
     place   its place for messages: "line 7"
     value   its columns by name, a `Sample`, or an InputError if it can't be read, though later rows may be
+    guesses (column, what was done) for each cell that was read in another way than it is written
     """
 
     number: int
     place: str
     value: object
+    guesses: Sequence[tuple[str, str]] = ()
 
 
 Rows: TypeAlias = Generator[Row, None, None]
@@ -184,7 +188,11 @@ def _csv_rows(lines: Iterable[str], name: str, delimiters: str, names: Names) ->
             fault += "; put cells with delimiters or line ends into quotes"
         number += 1
         columns = {column: cell for column, cell in zip(header, cells, strict=False) if column and cell}
-        yield Row(number, place, InputError(fault) if fault else _clean_row(columns, names))
+        yield (
+            Row(number, place, InputError(fault))
+            if fault
+            else Row(number, place, *_clean_row(columns, names))
+        )
 
 
 def _parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
@@ -235,7 +243,9 @@ def table_rows(table: Any, name: str, names: Names) -> Rows:
     if len(set(columns)) < len(columns):
         raise InputError(f"{name}: two columns have one name; rename one of them.")
     for number, row in enumerate(rows, 1):
-        yield Row(number, f"row {number}", _clean_row(row, names) if isinstance(row, Mapping) else row)
+        place = f"row {number}"
+        is_columns = isinstance(row, Mapping)
+        yield Row(number, place, *_clean_row(row, names)) if is_columns else Row(number, place, row)
 
 
 _LANGSMITH_OBJECTS = ("inputs", "outputs", "reference_outputs")
@@ -288,33 +298,99 @@ def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
     return flat
 
 
-def _clean_row(cells: Mapping[str, Any], names: Names) -> dict[str, Any] | InputError:
-    """Return the columns that are not empty, or an InputError if a cell can't be read."""
+def _clean_row(
+    cells: Mapping[str, Any], names: Names
+) -> tuple[dict[str, Any] | InputError, list[tuple[str, str]]]:
+    """Return the columns that are not empty, or an InputError if a cell can't be read; and the guesses."""
     kept = {*chain.from_iterable(names[field] for field in _LANGSMITH_FIELDS), *_LANGSMITH_OBJECTS}
     values = {name: _to_json_type(cell, name in kept) for name, cell in cells.items()}
     row = {name: value for name, value in values.items() if value is not None}
+    guesses: list[tuple[str, str]] = []
     for name in names["retrieved_contexts"]:
         if isinstance(text := row.get(name), str):
-            try:
-                row[name] = json.loads(text.strip() or "null")
-            except (ValueError, RecursionError):
+            row[name], guess = _contexts_of_cell(text)
+            if guess == _UNREADABLE:
                 remedy = 'write the list in JSON, as ["first text", "second text"]'
-                return InputError(f"{name} is {shorten(repr(text), 60)}; {remedy}")
+                return InputError(f"{name} is {shorten(repr(text), 60)}; {remedy}"), []
+            if guess:
+                guesses.append((name, guess))
     name = names["id"][0]
     if isinstance(row_id := row.get(name), float) and row_id.is_integer():
         row[name] = int(row_id)  # a column with a missing cell holds 7 as 7.0
-    return row
+    return row, guesses
+
+
+_UNREADABLE = "unreadable"
+_SEEMS_A_LIST = re.compile(r"[\[(]\s*(?:['\"\])]|None\b|nan\b)")
+# A text in quotes as Python's repr writes it. Between two of them there is a comma, or in the form of numpy
+# only space; Python itself would read the latter two as one text.
+_ESCAPED = r"""\\(?:['"\\nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})"""
+_QUOTED = re.compile(rf"""'(?:[^'\\\n]|{_ESCAPED})*'|"(?:[^"\\\n]|{_ESCAPED})*\"""")
+_BETWEEN = re.compile(r"\s*,\s*|\s+")
+
+
+def _contexts_of_cell(text: str) -> tuple[Any, str]:
+    """Return the contexts in the text of a cell, and what was done if it is no list in JSON.
+
+    The text may be a list in JSON or in Python's form, as pandas writes it; another text is one context.
+
+    >>> _contexts_of_cell('["b", "c"]'), _contexts_of_cell("['b', 'c']")[0], _contexts_of_cell("Tea.")[0]
+    ((['b', 'c'], ''), ['b', 'c'], ['Tea.'])
+    """
+    stripped = text.strip()
+    if stripped in ("", "null"):
+        return None, ""
+    if stripped[0] in '[{"':
+        with suppress(ValueError, RecursionError):
+            value = json.loads(stripped)
+            return ([value], _ONE_CONTEXT) if isinstance(value, str) else (value, "")
+    if (texts := _texts_in_python(stripped)) is not None:
+        return texts, "with a list in Python's form"
+    if _SEEMS_A_LIST.match(stripped):
+        return None, _UNREADABLE
+    return [text], _ONE_CONTEXT
+
+
+_ONE_CONTEXT = "without a list, each read as one context"
+
+
+def _texts_in_python(text: str) -> list[str] | None:
+    """Return the texts of a list or tuple as Python or numpy prints it; None for anything else.
+
+    >>> _texts_in_python("['b', 'c']"), _texts_in_python("['b' 'c']"), _texts_in_python("['b', None]")
+    (['b', 'c'], ['b', 'c'], None)
+    """
+    if text[:1] + text[-1:] not in ("[]", "()"):
+        return None
+    items = text[1:-1].strip()
+    texts: list[str] = []
+    position = 0
+    while position < len(items):
+        quoted = _QUOTED.match(items, position)
+        if quoted is None:
+            return None
+        try:
+            texts.append(ast.literal_eval(quoted[0]))
+        except (ValueError, SyntaxError):  # an escape beyond the last character
+            return None
+        position = quoted.end()
+        if position < len(items):
+            between = _BETWEEN.match(items, position)
+            if between is None:
+                return None
+            position = between.end()
+    return texts
 
 
 def _to_json_type(value: Any, kept: bool) -> Any:
-    """Convert a value to JSON's types: numpy's to Python's, nan to None, bytes in UTF-8 to text.
+    """Convert a value to JSON's types: numpy's to Python's, nan and infinity to None, UTF-8 to text.
 
     kept  leave other objects as they are, so that the check of the sample refuses them; else they become text
           (dates, decimals), and other bytes None
     """
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, float) and value != value:
+    if is_missing_number(value):
         return None
     if isinstance(value, list | tuple):
         return [_to_json_type(item, kept) for item in value]

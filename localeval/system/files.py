@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 import weakref
 from abc import abstractmethod
 from array import array
@@ -15,7 +16,7 @@ from contextlib import contextmanager, suppress
 from io import FileIO
 from operator import eq
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, overload
 
 from pydantic import ValidationError
 
@@ -27,15 +28,15 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock, Timeout
 
 
+_SECONDS_KEPT = 86_400  # of a temporary file of a process that was killed
+
+
 def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> None:
     """Write all of `path`, or leave it as it was. Raises as `write_together` does.
 
     A link is followed; a pipe or a device, such as /dev/stdout, is written directly.
     """
-    output = None
-    for stream in filter(None, (sys.stderr, sys.stdout)):
-        with suppress(OSError, ValueError, AttributeError):  # no such file, or a stream without a descriptor
-            output = stream if os.path.samestat(path.stat(), os.fstat(stream.fileno())) else output
+    output = stream_at(path)
     if output is None and (path.is_file() or not path.exists()):
         real_path = Path(os.path.realpath(path))  # a link stays a link
         write_together(real_path.parent, [(real_path.name, parts)], errors)
@@ -47,35 +48,85 @@ def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
         file.writelines(parts)
 
 
+def stream_at(path: Path) -> TextIO | None:
+    """Return stdout or stderr, if `path` is where it goes, as /dev/stdout is; else None."""
+    streams: tuple[TextIO | None, ...] = (sys.stdout, sys.stderr)
+    for stream in streams:
+        # No such file, or a stream without a descriptor, or none at all.
+        with suppress(OSError, ValueError, AttributeError):
+            if stream and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
+                return stream
+    return None
+
+
 def write_together(
     folder: Path,
     files: Iterable[tuple[str, Iterable[str]]],
     errors: str = "surrogatepass",
     outdated: Iterable[Path] = (),
+    moved: Iterable[Path] = (),
 ) -> None:
     """Write files of a folder; once all are written, delete the `outdated` ones and move these into place.
 
-    They are in UTF-8 and synced to the disk; `errors` is `open`'s. Raises OSError, and whatever the parts
-    raise, and leaves no temporary file.
+    moved  files of another folder on the same disk, which are moved here before them
+
+    They are in UTF-8 and synced to the disk, and so is the folder; `errors` is `open`'s. Raises OSError, and
+    whatever the parts raise, and leaves no temporary file.
     """
     moves: list[tuple[Path, Path]] = []
     try:
         for name, parts in files:
             path = folder / name
-            temporary = path.with_name(f".{path.name}.part")
+            _remove_left_over(path)
+            temporary = _temporary(path)
             moves.append((temporary, path))
-            temporary.unlink(missing_ok=True)  # left by a killed call; "x" follows no link
+            # Left by a killed process that had the same number; "x" follows no link.
+            temporary.unlink(missing_ok=True)
             with temporary.open("x", encoding="utf-8", errors=errors, newline="\n") as file:
                 file.writelines(parts)
                 file.flush()
                 os.fsync(file.fileno())
         for path in outdated:  # first, so that no outdated file is ever next to a new one
             path.unlink(missing_ok=True)
+        for other in moved:
+            other.replace(folder / other.name)
         for temporary, path in moves:
             temporary.replace(path)
+        sync_folder(folder)
     finally:
         for temporary, _ in moves:
             temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    """Return where `path` is written before it is moved into place: a name of this thread alone."""
+    owner = f"{os.getpid()}-{threading.get_ident()}"
+    return path.with_name(f"{_temporary_prefix(path)}{owner}.part")
+
+
+def _temporary_prefix(path: Path) -> str:
+    # Short, as a file system limits the bytes of a name.
+    return f".{path.name[:40]}."
+
+
+def _remove_left_over(path: Path) -> None:
+    """Remove the temporary files of `path` that a killed process left a day ago or earlier."""
+    prefix = _temporary_prefix(path)
+    oldest = time.time() - _SECONDS_KEPT
+    with suppress(OSError):
+        for other in path.parent.iterdir():
+            if other.name.startswith(prefix) and other.suffix == ".part" and other.lstat().st_mtime < oldest:
+                other.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync the names in a folder to the disk, where the system can: a power cut then undoes no rename."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager

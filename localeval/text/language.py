@@ -10,8 +10,20 @@ from typing import Any
 
 from localeval.errors import InputError
 
-_BLOCK = re.compile("<think>.*?</think>", re.DOTALL)
+# The marks around a model's thought: of Qwen, DeepSeek, Mistral, Kimi, and the channels of gpt-oss.
+_THOUGHT_MARK = re.compile(
+    r"<(?P<end_tag>/?)(?P<tag>think|thinking|thoughts?|reasoning)>"
+    r"|\[(?P<end_bracket>/?)THINK\]"
+    r"|\u25c1(?P<end_triangle>/?)think\u25b7"
+    r"|(?P<channel><\|channel\|>\s{0,9}(?:analysis|commentary)[^<]{0,40}<\|message\|>)"
+    r"|(?P<end_channel><\|end\|>(?:<\|start\|>assistant)?(?:<\|channel\|>\s{0,9}final[^<]{0,40}<\|message\|>)?"
+    r"|<\|channel\|>\s{0,9}final[^<]{0,40}<\|message\|>)",
+    re.IGNORECASE,
+)
 _END_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
+_QUOTES = frozenset("`'\"\u201c\u201d\u2018\u2019")
+# A thought that began in the prompt ends on a line of its own, or right after a sentence.
+_THOUGHT_END = re.compile(r"(?:\A|\n[ \t]*|[.!?\u3002\uff01\uff1f\u2026][ \t]*)\Z")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _KANA_HANGUL = re.compile(r"[\u1100-\u11ff\u3041-\u30ff\u3131-\u318e\uac00-\ud7af\uff66-\uff9d]+")
@@ -39,23 +51,77 @@ _OPTION = re.compile(r"(?:^|\s)--?[A-Za-z]")  # of a command: "ls -l"
 
 
 def strip_thinking(text: str) -> tuple[str, bool]:
-    """Drop `<think>...</think>` blocks; return the text, and whether there was one.
-
-    An unclosed block at the start leaves nothing: the model ran out of tokens while thinking. If the opening
-    tag was in the prompt, the text starts inside the block: a lone `</think>` at the end of a line closes it.
+    """Drop the model's thoughts (see `find_thoughts`); return the text, and whether there was one.
 
     >>> strip_thinking("<think>Hm.</think>Paris.")
     ('Paris.', True)
     """
-    first = text.find("</think>")
-    if first >= 0 and "<think>" not in text[:first] and _END_OF_LINE.match(text, first + len("</think>")):
-        text = "<think>" + text
-    head, tag, rest = text.rpartition("</think>")
-    outside, blocks = _BLOCK.subn("", head + tag)  # every block here is closed, which keeps the time linear
-    before, unclosed, _ = rest.partition("<think>")
-    if unclosed and not (outside + before).strip():
-        return "", True
-    return ((outside + rest).strip(), True) if blocks else (text, False)
+    thoughts = find_thoughts(text)
+    if not thoughts:
+        return text, False
+    ends = [0, *(end for _, end in thoughts)]
+    starts = [*(start for start, _ in thoughts), len(text)]
+    return "".join(text[end:start] for end, start in zip(ends, starts, strict=True)).strip(), True
+
+
+@lru_cache(maxsize=4)  # each judgement of a sample asks for the thoughts of its response
+def find_thoughts(text: str) -> tuple[tuple[int, int], ...]:
+    """Return (start, end) of each thought of a model with its marks, such as `<think>...</think>`, in order.
+
+    An unclosed thought reaches to the end if nothing stands before it: the model ran out of tokens while
+    thinking. If the opening mark was in the prompt, the text starts inside the thought: a lone closing mark
+    ends it, on a line of its own or at the end of a line that ends a sentence. A mark in quotes, or within a
+    sentence, is only mentioned.
+
+    >>> find_thoughts("<think>Hm.</think>Paris.")
+    ((0, 18),)
+    >>> find_thoughts("Use </think>\\nto close it.")
+    ()
+    """
+    thoughts: list[tuple[int, int]] = []
+    opened: tuple[int, str] | None = None
+    is_first = True
+    for mark in _THOUGHT_MARK.finditer(text):
+        if _is_quoted(text, mark.start(), mark.end()):
+            continue
+        kind, closes = _kind_of_mark(mark)
+        if opened is None and not closes:
+            opened = (mark.start(), kind)
+        elif opened is not None and closes and kind == opened[1]:
+            thoughts.append((opened[0], mark.end()))
+            opened = None
+        elif opened is None and is_first and kind != "channel" and _ends_lone_thought(text, mark):
+            thoughts.append((0, mark.end()))
+        is_first = False
+    if opened is not None:
+        outside, position = [], 0
+        for start, end in thoughts:
+            outside.append(text[position:start])
+            position = end
+        outside.append(text[position : opened[0]])
+        if not "".join(outside).strip():
+            thoughts.append((opened[0], len(text)))
+    return tuple(thoughts)
+
+
+def _kind_of_mark(mark: re.Match[str]) -> tuple[str, bool]:
+    """Return which kind of thought a mark belongs to, and whether it closes one."""
+    if mark["tag"]:
+        return mark["tag"].lower(), mark["end_tag"] == "/"
+    if mark["end_bracket"] is not None:
+        return "bracket", mark["end_bracket"] == "/"
+    if mark["end_triangle"] is not None:
+        return "triangle", mark["end_triangle"] == "/"
+    return "channel", mark["end_channel"] is not None
+
+
+def _is_quoted(text: str, start: int, end: int) -> bool:
+    return text[start - 1 : start] in _QUOTES and text[end : end + 1] in _QUOTES
+
+
+def _ends_lone_thought(text: str, mark: re.Match[str]) -> bool:
+    ends_line = _END_OF_LINE.match(text, mark.end())
+    return bool(ends_line and _THOUGHT_END.search(text[max(0, mark.start() - 80) : mark.start()]))
 
 
 @lru_cache(maxsize=16)  # each judgement of a sample asks for the language of its texts

@@ -15,18 +15,10 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.text.numbers import (
-    DATE,
-    DIGITS,
-    MONTHS,
-    SPACED,
-    apply_scale,
-    canonical,
-    date_parts,
-    in_digits,
-    joined,
-    parse_numbers,
-)
+from localeval.text.english_numbers import IDIOMS, MONTHS
+from localeval.text.normalise import normalise
+from localeval.text.number_values import Number, Value
+from localeval.text.numbers import find_numbers, parse_numbers
 from localeval.text.sentences import split_sentences
 
 LEAST_ADDED = 0.15  # share of the weight of a statement's terms that a further sentence must add
@@ -36,30 +28,69 @@ LEAST_ADDED = 0.15  # share of the weight of a statement's terms that a further 
 _MIN_OMITTED, _OMITTED_SHARE, _HAN_PAIR = 4, 0.6, 0.7
 
 TERM = re.compile(r"[㐀-鿿豈-﫿]+|[^\W㐀-鿿豈-﫿]+")
-_FULL_HOUR = re.compile(r":00(?![0-9:])")
 _CLAUSE = re.compile(r"[,;:](?!\d)|[，；：、（）()]|\s(?:and|but)\s")
 # The number of a passage or a list item, which is not part of the content. After a mere word it has at most
 # two digits ("passage 12", and not "documents 1,200 deaths", "sources 40%", "资料2023年").
-_SOURCE_NUMBER = r"[0-9]{1,2}(?![0-9%]|,[0-9]{3}|\.[0-9]|\s?[年月%])"
+_NOT_OF_AN_AMOUNT = r"(?![0-9%]|,[0-9]{3}|\.[0-9]|\s?[年月%百千万亿])"
+_SOURCE_NUMBER = rf"[0-9]{{1,2}}{_NOT_OF_AN_AMOUNT}"
+_SMALL_NUMBER = rf"(?:1?[0-9]|20){_NOT_OF_AN_AMOUNT}"  # of a list, or of documents that may be counted, too
 # After four words at most: more may say something of their own.
 _FILE_OR_PAGE = (
     r"(?:[^\[\]()【】（）\s]+\s+){0,4}[^\[\]()【】（）\s]*"
     r"(?:\.(?:pdf|docx?|pptx?|xlsx?|html?|md|txt|csv)\b|\bpp?\.\s*[0-9])[0-9\s,;.–p-]*"
 )
+_FURTHER = r"(?:(?:\s*,\s*(?:and\s+)?|\s*(?:and|or|to|&|-|–)\s*)"
+_HAN_FURTHER = r"(?:\s*[、,，和与及至-]\s*"
+_LIST_WORDS = (
+    "step|method|option|tip|reason|point|item|question|answer|example|note|way|步骤|方法|选项|问题|方案"
+)
+_IN_WORDS = "one|two|three|four|five|six|seven|eight|nine|ten"
+_AS_ORDINALS = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
+_GIVEN_TEXT = "段落|资料|文档|文章|材料|上下文"
+# A circled number before one of these is a grade or a class, and no mark: ⑤级.
+_GRADES = "级期号类型度组区路线层项等档班章节条款版式"
 _MENTION = re.compile(
     r"\[\[?\^?[0-9]{1,3}\]?\]\([^()\s]{1,300}\)"  # a link
-    r"|[\[【]\s*(?:(?:citation|ref|source|chunk|doc|id|s)s?[\s:：#_]*)?"  # of a chat model or a RAG system
-    r"\^?[0-9][0-9,;、:\s–-]*\^?(?:†[^\]】\n]{0,80})?[\]】]"
+    # Of a chat model or a RAG system; a year in brackets is an editor's word.
+    r"|[\[【]\s*(?:citation|ref|source|chunk|doc|id|s)s?[\s:：#_]*\^?[0-9][0-9,;、:\s–-]*\^?(?:†[^\]】\n]{0,80})?[\]】]"
+    r"|[\[【]\s*\^?[0-9]{1,3}(?![0-9])(?:[,;、:\s–-]{1,3}[0-9]{1,3}(?![0-9])){0,50}\s*\^?(?:†[^\]】\n]{0,80})?[\]】]"
     rf"|[\[【(（]\s*(?:{_FILE_OR_PAGE}|(?:sources?|references?|来源|出处|参考)\s*[:：][^\[\]()【】（）\n]{{0,100}})"
     r"[\]】)）]"
-    r"|##[0-9]{1,3}\$\$|<sup>[^<>\n]{1,9}</sup>|\{[0-9]{1,2}\}|[⁰¹²³⁴-⁹①-⑳]"
-    r"|(?<![A-Za-z0-9_])[(（][0-9]{1,2}[)）](?=\s*[^\W\d_])"  # of an item in a sentence
-    rf"|\b(?:passages?|contexts?|docs?|documents?|sources?|paragraphs?|texts?)\s*(?:#\s*)?{_SOURCE_NUMBER}"
-    rf"(?:(?:\s*,\s*(?:and\s+)?|\s*(?:and|or|to|&|-|–)\s*){_SOURCE_NUMBER})*"
-    rf"|(?:段落|资料|文档|文章|材料|上下文)\s*{_SOURCE_NUMBER}(?:\s*[、,，和与及至-]\s*{_SOURCE_NUMBER})*"
-    r"|第\s*[0-9]+\s*(?:段|篇|条资料|份)"
-    r"|^\s*(?:\*\*)?\(?[0-9]{1,2}(?:[)、）]|[.．](?=\s|[㐀-鿿]))",
+    r"|##[0-9]{1,3}\$\$|(?<!10)<sup>[^<>\n]{1,9}</sup>|(?:^|(?<=\S))\s?\{[0-9]{1,2}\}(?=\s*(?:[.,;:。，；：\n]|\Z))"
+    rf"|(?<!(?<![0-9])10)(?:[⁰¹²³⁴-⁹])+|[①-⑳](?![{_GRADES}])"
+    # Of an item in a sentence: at its start, or behind a mark.
+    r"|(?:^|(?<=[,;:.，；：、。\n])|(?<=[,;:.，；：、。\n]\s))[(（][0-9]{1,2}[)）](?=\s*[^\W\d_])"
+    r"|(?<=[据见照])(?:[^，。；\n]{0,8}[和与及、])?第\s*[0-9]+\s*[段篇]"
+    rf"|\b(?:passages?|contexts?|sources?|chunks?|excerpts?)\s*(?:#\s*)?{_SOURCE_NUMBER}"
+    rf"{_FURTHER}{_SOURCE_NUMBER})*"
+    rf"|\b(?:docs?|documents?|texts?)\s*(?:#\s*)?{_SMALL_NUMBER}{_FURTHER}{_SMALL_NUMBER})*"
+    rf"|\b(?:passages?|contexts?|sources?|documents?|texts?|paragraphs?)\s+(?:{_IN_WORDS})\b"
+    rf"|\b(?:{_AS_ORDINALS})\s+(?:passages?|contexts?|sources?|documents?|texts?|paragraphs?|excerpts?)\b"
+    rf"|(?:{_GIVEN_TEXT})\s*{_SOURCE_NUMBER}{_HAN_FURTHER}{_SOURCE_NUMBER})*"
+    rf"|第\s*[0-9]+\s*(?:[条个份篇段]\s*)?(?:{_GIVEN_TEXT})"
+    # A list's numbers at the start: "Step 6:", "Option 2", "3."
+    rf"|^\W{{0,9}}(?:{_LIST_WORDS})\s*#?{_SMALL_NUMBER}(?=\W{{0,9}}(?:[:：.)]|$|\n))"
+    rf"|^\s*(?:\*\*)?\(?{_SMALL_NUMBER}(?:[)、）]|[.．](?=\s|[㐀-鿿]))",
     re.IGNORECASE,
+)
+# A law has paragraphs, too: these are mentions only where there are as many contexts.
+_PARAGRAPH = re.compile(
+    rf"\b(?:paragraphs?)\s*(?:#\s*)?{_SOURCE_NUMBER}{_FURTHER}{_SOURCE_NUMBER})*|第\s*[0-9]{{1,2}}\s*[段篇]",
+    re.IGNORECASE,
+)
+# "(1) tea and (2) salt": numbers in brackets that go on from one another are those of items.
+_ITEM_NUMBER = re.compile(r"(?<![A-Za-z0-9_])[(（]([0-9]{1,2})[)）](?=\s*[^\W\d_])")
+_DIGITS = re.compile("[0-9]+")
+_FULL_WIDTH_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
+_LINE_END_HYPHEN = re.compile(r"[-\u2010][ \t]*\r?\n")
+# Numbers that footnotes and items are marked with are no part of words.
+_NO_WORDS = dict.fromkeys(map(ord, "⁰¹²³⁴⁵⁶⁷⁸⁹①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳ªº"), " ")
+# What stands in place of a mention while numbers are read: a space could join the numbers beside it.
+_REMOVED = "\ufffc"
+_CIRCLED = {ord(sign): f"{_REMOVED}{i}{_REMOVED}" for i, sign in enumerate("①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳", 1)}
+# "in millions" above a table is the scale of its numbers.
+_SCALE_NOTE = re.compile(
+    r"\b(?:in|of)\s+(thousand|million|billion)s\b|单位\s*[:：]\s*(?:人民币)?([百千]?[万亿]|千)", re.I
 )
 
 
@@ -144,12 +175,19 @@ def rank_sentences(
 def terms(text: str) -> frozenset[str]:
     """Return the words in lower case; Han text as pairs of adjacent characters, a lone one as itself.
 
+    The text is read as `normalise` reads it.
+
     >>> sorted(terms("Tea 青岚茶"))
     ['tea', '岚茶', '青岚']
+    >>> sorted(terms("ＴＥＡ 青嵐茶"))
+    ['tea', '岚茶', '青岚']
     """
-    result, runs = set[str](), TERM.findall(text.lower())
+    if not text.isascii() or "-" in text:
+        text = normalise(text).text.translate(_NO_WORDS)
+    runs = TERM.findall(text.lower())
     if text.isascii():
         return frozenset(runs)
+    result = set[str]()
     for run in runs:
         if len(run) > 1 and "㐀" <= run[0] <= "﫿":
             result.update(map("".join, pairwise(run)))
@@ -166,10 +204,20 @@ STOP = terms(
 
 
 class SourceTerms(NamedTuple):
-    """The terms of some texts, and their numbers in digits or words."""
+    """What a statement is compared with.
+
+    terms    the terms of the texts
+    numbers  the values of their numbers, in digits or words
+    names    their words with digits ("gpt4" for GPT-4)
+    scales   the powers of ten that notes give to tables ("in millions")
+    texts    how many texts there are
+    """
 
     terms: frozenset[str]
-    numbers: frozenset[str]
+    numbers: frozenset[Value]
+    names: frozenset[str] = frozenset()
+    scales: frozenset[int] = frozenset()
+    texts: int = 0
 
 
 def source_terms(texts: Sequence[str]) -> SourceTerms:
@@ -179,8 +227,23 @@ def source_terms(texts: Sequence[str]) -> SourceTerms:
 
 @lru_cache(maxsize=4)  # several judgements of a sample need the terms of its contexts
 def _source_terms(texts: tuple[str, ...]) -> SourceTerms:
-    empty = frozenset[str]()
-    return SourceTerms(empty.union(*map(terms, texts)), empty.union(*map(parse_numbers, texts)))
+    all_terms: set[str] = set()
+    numbers: set[Value] = set()
+    names: set[str] = set()
+    scales: set[int] = set()
+    for text in texts:
+        all_terms |= terms(text)
+        if _LINE_END_HYPHEN.search(text):
+            # "well-" and "known" on two lines may be well-known as well as wellknown.
+            all_terms |= terms(_LINE_END_HYPHEN.sub("- ", text))
+        counted = text.translate(_CIRCLED)
+        numbers |= parse_numbers(counted)
+        names.update(number.name for number in find_numbers(counted) if number.name)
+        scales.update(_note_exponent(note) for note in _SCALE_NOTE.finditer(text))
+    numbers.update(Value(digits, "month") for name, digits in MONTHS.items() if name in all_terms)
+    return SourceTerms(
+        frozenset(all_terms), frozenset(numbers), frozenset(names), frozenset(scales), len(texts)
+    )
 
 
 def term_recall(statement: str, premise: SourceTerms) -> float:
@@ -200,44 +263,109 @@ def term_recall(statement: str, premise: SourceTerms) -> float:
 
 
 def unsupported_numbers(statement: str, premise: SourceTerms) -> tuple[str, ...]:
-    """Return the statement's numbers in digits that the premise does not have, each once, in order.
+    """Return the statement's numbers that the premise does not have, each once, in order, in digits.
 
     A number that means something else in the premise is not unsupported, and units are ignored.
 
     >>> source = source_terms(["1200 left on May 8, 2023, a third at 3 pm"])
     >>> unsupported_numbers("Passage 2: 1,200 of 70% left, the 3rd in 1962.", source)
     ('70', '1962')
-    >>> unsupported_numbers("1,200 left on 2023-05-08 at 3:00 pm.", source)
+    >>> unsupported_numbers("1,200 left on 2023-05-08 at 3:00 pm, 33% at 15:00.", source)
     ()
     """
-    text = _FULL_HOUR.sub("", statement.translate(DIGITS))
-    by_scale = apply_scale(text)
-    unsupported = []
-    if DATE.search(text):
-        known = premise.numbers | {number for name, number in MONTHS.items() if name in premise.terms}
-        text = DATE.sub(lambda match: "" if known.issuperset(date_parts(match[0])) else match[0], text)
-    # "10 000" is one number if the premise has it, else two, as in "on May 12 300 came".
-    text = SPACED.sub(lambda match: "" if joined(match[0]) in premise.numbers else match[0], text)
-    for number in dict.fromkeys(numbers(text)):
-        if premise.numbers.isdisjoint({canonical(number), *by_scale.get(number, ())}):
-            unsupported.append(number)
-    return tuple(unsupported)
+    unsupported: list[str] = []
+    for number in _stated_numbers(statement, premise.texts):
+        unsupported += _missing(number, premise)
+    return tuple(dict.fromkeys(unsupported))
+
+
+def _missing(number: Number, premise: SourceTerms) -> list[str]:
+    """Return the values of a number that the premise lacks, as the text writes them; none if it knows it."""
+    if any(premise.numbers.issuperset(reading) for reading in number.readings):
+        return []
+    if number.name and _knows_name(number.name, premise):
+        return []
+    if premise.scales and any(_by_note(number, exponent, premise) for exponent in sorted(premise.scales)):
+        return []
+    last = number.readings[-1]
+    if len(last) > 1:
+        return [value.digits for value in last if value not in premise.numbers]
+    return [number.written]
+
+
+def _knows_name(name: str, premise: SourceTerms) -> bool:
+    """Return whether the premise has a word with digits, or everybody has it: COVID-19, 24/7."""
+    if name in premise.names or name in IDIOMS:
+        return True
+    return len(name) > 1 and name in premise.terms
+
+
+def _by_note(number: Number, exponent: int, premise: SourceTerms) -> bool:
+    """Return whether the premise has the number as an amount of the unit that a note gives to its tables.
+
+    >>> source = source_terms(["Sales (in millions)", "Tea 1,250"])
+    >>> unsupported_numbers("Tea sold for $1.25 billion, or 1,250 million, and not 2 million.", source)
+    ('2 million',)
+    """
+    digits = number.readings[0][0].digits
+    if len(number.readings[0]) != 1 or not digits.isdigit() or not digits.endswith("0" * exponent):
+        return False
+    return Value(digits[:-exponent]) in premise.numbers
+
+
+def _note_exponent(note: re.Match[str]) -> int:
+    """Return the power of ten of a match of `_SCALE_NOTE`."""
+    [number] = find_numbers("1" + (note[2] or " " + note[1]))
+    return len(number.readings[0][0].digits) - 1
+
+
+@lru_cache(maxsize=256)  # several judgements look at one statement
+def _stated_numbers(text: str, texts: int) -> tuple[Number, ...]:
+    """Return the numbers that `text` states: none of idioms, of passages, of list items.
+
+    texts  how many texts it speaks of: where there are five, "paragraph 5" may be one of them
+    """
+    text = _replace_mentions(text, _REMOVED)
+    text = _PARAGRAPH.sub(lambda match: _blank_if_given(match, texts), text)
+    return tuple(number for number in find_numbers(text.translate(_CIRCLED)) if number.claims)
+
+
+def _blank_if_given(match: re.Match[str], texts: int) -> str:
+    named = [int(digits) for digits in _DIGITS.findall(match[0])]
+    return _REMOVED if max(named) <= texts else match[0]
 
 
 @lru_cache(maxsize=256)  # several judgements look at one statement
 def numbers(text: str) -> tuple[str, ...]:
-    """Return the numbers of `text` as `in_digits` does, without those of passages and of a list item.
+    """Return the numbers that `text` states, in digits, without those of passages and of a list item.
 
-    >>> numbers("1. In ２０２１-05, 1,200 to 1,500.5 people (passages 1, 2 and 3)")
-    ('2021', '5', '1200', '1500.5')
+    >>> numbers("1. In ２０２１-05, 1,200 to 1,500.5 people (passages 1, 2 and 3), twelve of them")
+    ('2021', '5', '1200', '1500.5', '12')
     """
-    return tuple(in_digits(without_mentions(text.translate(DIGITS))))
+    stated = _stated_numbers(text, 0)
+    return tuple(value.digits for number in stated for value in number.readings[0])
 
 
 @lru_cache(maxsize=256)  # several rules look at one text
 def without_mentions(text: str) -> str:
-    """Drop mentions of numbered passages from `text`, and a list item's number at its start."""
-    return _MENTION.sub(" ", text)
+    """Drop mentions of numbered passages from `text`, and a list item's number at its start.
+
+    >>> without_mentions("As passage 2 says [3], it has (1) tea and (2) salt.").split()
+    ['As', 'says', ',', 'it', 'has', 'tea', 'and', 'salt.']
+    """
+    return _replace_mentions(text, " ")
+
+
+def _replace_mentions(text: str, by: str) -> str:
+    text = text.translate(_FULL_WIDTH_DIGITS)
+    items = {int(match[1]) for match in _ITEM_NUMBER.finditer(text)}
+    text = _MENTION.sub(by, text)
+
+    def replace_item(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return by if {number - 1, number + 1} & items else match[0]
+
+    return _ITEM_NUMBER.sub(replace_item, text) if items else text
 
 
 def omits_content(sentence: str, statements: Sequence[str]) -> bool:

@@ -26,30 +26,31 @@ def judged(answered: Sample, *replies: dict[str, Any], **options: Any) -> tuple[
 
 MAYOR = "Ann Lee, the mayor, left in May."
 MONKS = "Coffee was planted in Kodagu by monks from Arabia."
+HOT = "Assam is hot. As Assam is hot, tea grows there."  # the second repeats the first
 RAIN = "Trams run.|Trams run if it rains."
 PLAY = "The play is *Who's Afraid of Tea?*"
-LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Notes**\n(Passages 1, 2)"
+LIST = "# Where tea is grown\n**Summary:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n(Passages 1, 2)"
 
 
 @pytest.mark.parametrize(
     ("response", "written", "asked"),  # statements, of each sentence; those asked about
     [
         ("A is so. B is not.", [], "A is so.|B is not."),  # with sentences as statements
-        ("Tea grows. It grows and sells.", ["Ay.", "ay|Be."], "Ay.|Be."),  # what repeats counts once
+        (HOT, ["Assam is hot.", "Assam is hot|Tea grows there."], "Assam is hot.|Tea grows there."),
         # What says less is judged with what says more, but not where it says another thing.
         (MAYOR, [f"Ann Lee left.|{MAYOR}|In May Lee left Ann."], f"{MAYOR}|In May Lee left Ann."),
         ("Trams run, if it rains.", [RAIN], RAIN),
         ("茶安全，也不安全。", ["茶安全。|茶不安全。"], "茶安全。|茶不安全。"),
-        ("I can't say.", [""], ""),
-        # A sentence stands for itself where its number is left out, a name or subject is made up, only strays
-        # were written, where it ends in a title with a question mark, and where it is no more than a mention.
+        # A sentence is judged as well where its number is left out. It stands for itself where a name or
+        # subject is made up, nothing or only strays were written, and where it is no more than a mention.
         ("Tea was planted in 1837.", ["Tea was planted."], "Tea was planted in 1837."),
-        ("Tea keeps for 7 days.", ["Tea keeps."], "Tea keeps for 7 days."),
+        ("Tea keeps for 7 days.", ["Tea keeps."], "Tea keeps.|Tea keeps for 7 days."),
+        ("Tea is dear.", [""], "Tea is dear."),
         ("It opened in 1962.", ["The Orrin Bridge opened in 1962."], "It opened in 1962."),
         ("It opened in 1962.", ["The mill opened in 1962."], "It opened in 1962."),
         ("茶又轻又便宜。", ["塔恩三型又轻又便宜。"], "茶又轻又便宜。"),
         (f"Tea in Assam was sung. {MONKS}", [MONKS] * 2, f"Tea in Assam was sung.|{MONKS}"),
-        (PLAY, [PLAY.replace("*", "")], PLAY),
+        (PLAY, [PLAY.replace("*", "")], PLAY.replace("*", "")),
         ("[1962]", ["[1962]"], "[1962]"),
         ("Tea grows (Passage 2) [3].", ["Tea grows.|(Passage 2)|[3]"], "Tea grows."),
         (LIST, ["Tea."], "Tea."),  # headings, introductions and questions claim nothing
@@ -71,9 +72,50 @@ def test_the_statements_that_are_asked_about(response: str, written: list[str], 
 def test_a_refusal_that_repeats_a_number_of_its_question_makes_no_statement() -> None:
     text = "The documents do not say who won in 1998."
     refusal = Sample(user_input="Who won in 1998?", response=text, retrieved_contexts=["Tea grows."])
-    assert judged(refusal, {"statements": []})[0] == Score.undefined("no_statements")
+    assert fake_judge(FakeEngine([])).score("faithfulness", refusal) == Score.undefined("refusal")
     another = refusal.model_copy(update={"response": "The documents end in 1997."})
     assert judged(another, {"statements": []}, {"verdict": 0.0})[0].value == 0
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        ("Sure! I hope this helps.", "courtesy"),
+        ("您好！希望对您有帮助。", "courtesy"),
+        ("I'm sorry! I cannot answer that from the documents.", "refusal"),
+        ("资料中没有提到。", "refusal"),
+        ("What would you like to know?", "question"),
+        ("- tea.pdf\n- https://a.org/tea", "source"),
+        ("<think>Tea is grown in Assam.</think>", "thought"),
+        ("<thinking>Tea is grown in Assam.</thinking>Sure!", "thought"),
+        ("The price is not mentioned in the texts. What would you like to know?", "nothing_judged"),
+        ("...", "no_statements"),
+    ],
+)
+def test_a_response_of_which_nothing_is_judged_is_undefined_by_its_reason(response: str, reason: str) -> None:
+    judge = fake_judge(FakeEngine([]))
+    for metric in ("faithfulness", "full_support"):
+        assert judge.score(metric, sample(response)) == Score.undefined(reason)
+
+
+def test_the_record_lists_what_is_not_judged_with_its_place() -> None:
+    response = "<think>Hm.</think>Sure! Tea grows."
+    engine = FakeEngine([{"verdict": 1.0}])
+    [judged_sample] = evaluate(
+        [sample(response)], ["faithfulness"], fake_judge(engine), statements="sentences"
+    ).samples
+    record: Any = judged_sample.records["statements"]
+    thought, courtesy = record.unjudged
+    assert (thought.reason, response[thought.start : thought.end]) == ("thought", "<think>Hm.</think>")
+    assert (courtesy.reason, courtesy.start, courtesy.end) == ("courtesy", 0, 5)  # without the thought
+    assert judged_sample.to_dict()["unjudged"] == {"courtesy": 1, "thought": 1}
+
+
+def test_a_short_answer_is_asked_about_with_its_question() -> None:
+    engine = FakeEngine([{"verdict": 0.0}])
+    asked = Sample(user_input="Is tea deadly?", response="No.", retrieved_contexts=CONTEXTS)
+    fake_judge(engine).score("faithfulness", asked, statements="sentences")
+    assert engine.calls[0].items[0].splitlines()[-1] == "Statement: Is tea deadly? No."
 
 
 def test_the_judge_sees_single_quotes_and_the_two_sentences_that_share_most_with_a_statement() -> None:

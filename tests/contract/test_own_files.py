@@ -139,8 +139,6 @@ def test_two_files_of_the_same_name_do_not_share_a_folder_that_nobody_chose(
     before = contents(tmp_path / "runs")
     assert "runs/data holds a finished run of 5 other samples" in refused("evaluate", second, *options)
     assert contents(tmp_path / "runs") == before
-    write_rows(first, edited(rows))
-    main(["evaluate", str(first), *options])  # the same questions, with new answers
     main(["evaluate", str(second), *options, "-o", "runs/data"])
     assert "empty" in refused("evaluate", "", *options)
     assert (tmp_path / "runs" / "data" / SAMPLES).read_text("utf-8").count("Why?") == len(ROWS)

@@ -290,7 +290,7 @@ HEAD = "id,answer,contexts\n"
         ("data.jsonl", "\n \n", ":", "no sample"),
         ("data.jsonl", LINE + '{"answer" "A."}', ", line 2:", "column 11"),
         ("data.jsonl", "\n" + '[{"answer": "A."}]', ", line 2:", "--format json"),
-        ("data.jsonl", '{"meta": {"k": ["\\udc00"]}}', ", line 1:", "meta has"),
+        ("data.jsonl", '{"contexts": ["\\udc00"]}', ", line 1:", "contexts has"),
         ("data.jsonl", '{"a": ' + "[" * 100_000, ", line 1:", "not JSON"),
         ("data.jsonl", '{"n": ' + "9" * 10_000 + "}", ", line 1:", "not JSON"),
         ("data.jsonl", '{"contexts": ["a", null]}', ", line 1:", "contexts, item 2 is None"),
@@ -301,12 +301,12 @@ HEAD = "id,answer,contexts\n"
         ("data.csv", HEAD + "1,A\n", ", line 2:", "2 cells"),
         ("data.csv", HEAD + '\n1,"A\nB",[]\n2,"A\n', ", line 5:", "quote"),
         ("data.csv", HEAD + '1,A,[]\n2,"A\nB"C,[]\n', ", lines 3 to 4:", "quote"),
-        ("data.csv", HEAD + "1,A,The mill.\n", ", line 2:", "contexts is 'The mill.'"),
+        ("data.csv", HEAD + '1,A,"[\'The mill."\n', ", line 2:", 'contexts is "[\'The mill."'),
         ("data.csv", (HEAD + '1,"A\n').encode() + b'B\xe4",[]\n', ", lines 2 to 3:", "encoding"),
         ("data.json", '[{"answer": "A"},\n}', ":", "line 2"),
         ("data.json", '{"answer": "A"}\n{"answer": "B"}', ":", "--format jsonl"),
         ("data.json", '{"a": [{}],"b": [{}]}', ":", "several lists"),
-        ("data.json", '[{},\n{"answer": 5}]', ", sample 2:", "answer is 5"),
+        ("data.json", '[{},\n{"answer": true}]', ", sample 2:", "answer is True"),
         ("data.parquet", "PAR1 no", ":", "Parquet"),
         ("data.xlsx", b"PK\x03\x04\x14\0", ":", "CSV"),
     ],
@@ -346,8 +346,8 @@ def test_what_holds_no_samples_is_refused_with_its_place() -> None:
         ([{"id": "x"}, Sample(id="x")], "sample 1 and sample 2 have the same id x"),
         ([{}, 5], "sample 2: 5 is no sample"),
         ([{1: "x"}], "sample 1: the column name 1 is no text"),
-        ([{"x": {"y": [{1}]}}], "sample 1: x can't be written as JSON"),
-        (pd.DataFrame({"answer": ["A", 5]}), "DataFrame, row 2: answer is 5"),
+        ([{"answer": {"y": [{1}]}}], "sample 1: answer can't be written as JSON"),
+        (pd.DataFrame({"answer": ["A", True]}), "DataFrame, row 2: answer is True"),
         *((pd.DataFrame({"answer": [x]}), "answer can't be written") for x in (pd.Timestamp(0), b"\xff")),
         (pd.DataFrame({"outputs": [{"docs": [{1}]}], "inputs": [{}]}), "row 1: docs can't be written as"),
         (pa.array(["A"]), "StringArray, row 1: 'A' is no sample"),
@@ -405,15 +405,20 @@ def test_samples_are_drawn_by_the_seed_in_order_or_chosen_by_ids_each_of_which_m
     assert "among the first" not in fault(NUMBERED[:1], ids=["s3"], limit=5)
 
 
-BAD_CSV = (HEAD + 'a,A,[]\nb,B\nc,"C"C,[]\nd,D,x\nf,"C\nd,D,"[""x""]"\ne,E,[]\n').encode()
-BAD = b'{"answer": "A"}\n{"answer": 5}\n\n[\n{"answer": "\\ud800"}\n{"answer": "B"}\n{"answer": "\xff"}\n'
+BAD_CSV = (HEAD + 'a,A,[]\nb,B\nc,"C"C,[]\nd,D,[None]\nf,"C\nd,D,"[""x""]"\ne,E,[]\n').encode()
+BAD = b'{"answer": "A"}\n{"answer": [5]}\n\n[\n{"answer": "\\ud800"}\n{"answer": "B"}\n{"answer": "\xff"}\n'
 
 
 def test_skip_bad_goes_on_behind_each_kind_of_fault_and_tells_what_was_skipped(tmp_path: Path) -> None:
     for name, content, good, places in (
         ("data.jsonl", BAD, ["1", "6"], ["line 2", "line 4", "line 5", "line 7"]),
         ("data.csv", BAD_CSV, ["a", "e"], ["line 3", "line 4", "line 5", "lines 6 to 7"]),
-        ("data.json", b'[{"id": "a"}, 5,\n{"x": NaN}, {"id": "e"}]', ["a", "e"], ["sample 2", "sample 3"]),
+        (
+            "data.json",
+            b'[{"id": "a"}, 5,\n{"answer": true}, {"id": "e"}]',
+            ["a", "e"],
+            ["sample 2", "sample 3"],
+        ),
     ):
         path = tmp_path / name
         path.write_bytes(content)
@@ -457,3 +462,107 @@ def test_a_run_keeps_skipped_rows_until_mended(tmp_path: Path, capsys: pytest.Ca
     assert mended.skipped == rescore(folder).skipped == []
     assert "skipped" not in str(mended)
     assert "were skipped: " not in (folder / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "value", ["NaN", "Infinity", "-Infinity", '{"k": [NaN, 1]}', '"\\ud800"', '["\\udc00"]']
+)
+def test_a_value_in_a_column_that_nobody_reads_ends_nothing(value: str, tmp_path: Path) -> None:
+    (path := tmp_path / "data.jsonl").write_text('{"answer": "A", "note": ' + value + "}\n" + LINE)
+    samples = read_samples(path)
+    assert [sample.response for sample in samples] == ["A", "A."]
+    assert read_samples(write_rows(tmp_path / "again", (s.model_dump() for s in samples))) == samples
+
+
+def test_an_object_in_a_column_that_nobody_reads_ends_nothing() -> None:
+    columns = {"answer": ["A", "B"], "gain": [float("inf"), 1.0], "other": [{1}, object()]}
+    for source in (
+        pd.DataFrame(columns),
+        [{"answer": "A", "x": {"y": [{1}]}}, {"answer": "B", "x": {1: object()}}],
+    ):
+        assert [sample.response for sample in read_samples(source)] == ["A", "B"]
+
+
+def test_nan_and_infinity_are_missing_cells_in_jsonl_as_in_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text('{"id": NaN, "answer": NaN, "question": "Q?", "note": Infinity}\n')
+    expected = [dump("1", "Q?", None, None, None)]
+    nan = float("nan")
+    frame = pd.DataFrame({"id": [nan], "answer": [nan], "question": ["Q?"], "note": [float("inf")]})
+    assert dumped(path) == dumped(frame) == expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "contexts"),
+    [
+        (
+            str(["b", "it's", 'a "c"', "line\nend, \\ and 茶", ""]),
+            ["b", "it's", 'a "c"', "line\nend, \\ and 茶", ""],
+        ),
+        (str(("b", "c")), ["b", "c"]),
+        ("[ 'b',]", ["b"]),
+        ("['b' 'c'\n 'd']", ["b", "c", "d"]),  # as numpy writes it
+        ("The mill, [1] built in 1820.", ["The mill, [1] built in 1820."]),
+        ("[1] The mill. [2]", ["[1] The mill. [2]"]),
+        ("1820", ["1820"]),
+        ('"The mill."', ["The mill."]),
+        ('["b", "c"]', ["b", "c"]),
+        ("[]", []),
+    ],
+)
+def test_contexts_in_a_cell_are_a_list_in_json_or_as_python_writes_it_or_one_text(
+    cell: str, contexts: list[str], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame({"answer": ["A"], "contexts": [cell]})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    for source in (tmp_path / "data.csv", frame):
+        (sample,) = read_samples(source)
+        assert sample.retrieved_contexts == contexts
+
+
+def test_lists_that_pandas_wrote_as_csv_are_read_as_they_were(tmp_path: Path) -> None:
+    frame = pd.DataFrame([{**row, "retrieved_contexts": ["Tea's", 'a "b"\n茶']} for row in ROWS[:1]])
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    assert dumped(tmp_path / "data.csv") == dumped(frame)
+
+
+@pytest.mark.parametrize("cell", ["['b', None]", "[None]", '["b', "['b'", "['b' + 'c']", "['b', open('x')]"])
+def test_a_cell_that_seems_a_list_and_is_none_is_refused(cell: str) -> None:
+    assert "contexts is" in fault(pd.DataFrame({"contexts": [cell]}))
+
+
+@pytest.mark.parametrize("start", ["['", "['a' ", "[" * 9, "['\\", '["', "(", "['a'" + " " * 9])
+def test_a_long_cell_is_read_or_refused_at_once(start: str) -> None:
+    for cell in (start * 50_000, start * 50_000 + "]"):
+        with suppress(InputError):
+            read_samples(pd.DataFrame({"contexts": [cell]}))
+
+
+def test_a_number_as_an_answer_is_its_text(tmp_path: Path) -> None:
+    (path := tmp_path / "data.csv").write_text("answer,reference\n1820,2.5\n,7\n")
+    expected = [("1820", "2.5"), (None, "7")]
+    for source in (path, pd.read_csv(path), [{"answer": 1820, "reference": 2.5}, {"reference": 7}]):
+        assert [(sample.response, sample.reference) for sample in read_samples(source)] == expected
+
+
+def test_documents_of_langchain_are_contexts(tmp_path: Path) -> None:
+    assert read_samples([{"answer": A, "docs": DOCUMENTS}])[0].retrieved_contexts == C
+    assert (
+        dumped(write_rows(tmp_path / "data.jsonl", [{"contexts": DOCUMENTS}]))[0]["retrieved_contexts"] == C
+    )
+
+
+def test_what_was_guessed_is_said_and_what_was_not_guessed_is_not() -> None:
+    frame = pd.DataFrame({"question": ["Q?"], "answer": [1820], "docs": ["The mill."]})
+    guesses = read_samples(frame).guesses
+    for part in ("user_input from question", "response from answer", "answer: 1 cell", "docs: 1 cell"):
+        assert part in "\n".join(guesses)
+    assert read_samples(read_samples(frame)).guesses == guesses
+    assert read_samples(ROWS).guesses == []
+    mixed = read_samples([{"question": Q, "answer": A}, {"query": Q, "answer": A, "note": {1}}]).guesses
+    assert "user_input from question and query" in "\n".join(mixed)
+    assert "note: 1 cell" in "\n".join(mixed)
+    named = read_samples(
+        [{"question": Q, "answer": A}], columns={"user_input": "question", "response": "answer"}
+    )
+    assert named.guesses == []

@@ -46,7 +46,7 @@ def test_means_are_of_the_scored_samples_and_the_others_are_counted_and_shown() 
 
 def test_metrics_without_columns_are_refused_before_a_model_is_looked_for() -> None:
     bare, contexts = {"user_input": "Tea?"}, {"user_input": "?", "retrieved_contexts": ["."]}
-    assert "response, retrieved_contexts" in said(InputError, evaluate, [bare], None, "nowhere")
+    assert "response and retrieved_contexts" in said(InputError, evaluate, [bare], None, "nowhere")
     assert "reference, response" in said(InputError, evaluate, [contexts], ["context_precision"], "nowhere")
 
 

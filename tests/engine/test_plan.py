@@ -173,7 +173,7 @@ def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytes
     monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: pytest.fail("loaded a second"))
     watch, more = Mock(), {**TEA, "response": "Tea sings."}
     with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge:
-        with pytest.raises(InputError, match=r"the judge needs about 0\.6 GB"):
+        with pytest.raises(InputError, match=r"the judge needs about 0\.7 GB"):
             evaluate([TEA], ["faithfulness"], judge, watch=watch, statements="sentences")
         evaluate([TEA], ["faithfulness"], judge, statements="sentences")
         evaluate([more], ["faithfulness"], judge, watch=watch, statements="sentences")
@@ -197,7 +197,7 @@ def test_the_command_only_plans(tiny_path: Path, tmp_path: Path, monkeypatch: py
     command = ("evaluate", "data.jsonl", "--judge", tiny_path, "--n-ctx", "16384", "--plan")
     done = localeval(*command, cwd=tmp_path)
     assert [line.split()[0] for line in done.stdout.splitlines()[2:4]] == ["statements", "support"]
-    assert (done.returncode, "Memory: 0.6 GB needed" in done.stdout) == (0, True)
+    assert (done.returncode, "Memory: 0.7 GB needed" in done.stdout) == (0, True)
     done = localeval(*command, "--json", cwd=tmp_path)
     record = json.loads(done.stdout)
     assert (record["samples"], record["to_make"], record["seconds"] > 0) == (1, 2, True)

@@ -105,6 +105,15 @@ def test_thinking_is_stripped_and_reported() -> None:
         ("\n<think>a</think> <think>never closed", ("", True)),
         ("The tag <think> opens a block.", ("The tag <think> opens a block.", False)),
         ("Maybe 1700.\n</think>\n\nIt was 1820.", ("It was 1820.", True)),  # it began in the prompt
+        ("Use </think>\nto close it. Bob.", ("Use </think>\nto close it. Bob.", False)),
+        ("Put it in `<think>` and `</think>`.", ("Put it in `<think>` and `</think>`.", False)),
+        ("<Thinking>Hm.</Thinking>B", ("B", True)),
+        ("[THINK]Hm.[/THINK]B", ("B", True)),
+        ("\u25c1think\u25b7Hm.\u25c1/think\u25b7B", ("B", True)),
+        (
+            "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>B",
+            ("B", True),
+        ),
         ("Write </think> to end it.", ("Write </think> to end it.", False)),
     ):
         assert strip_thinking(text) == expected

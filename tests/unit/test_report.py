@@ -282,9 +282,9 @@ def test_tables_have_a_row_a_sample_or_statement(tmp_path: Path, monkeypatch: py
     ]
     tea, songs, sings = "Tea grows.", "It has 7 or 1,900 songs.", "'@Tea sings."
     assert rows(tmp_path / STATEMENTS)[1:] == [
-        ["茶", "support", tea, tea, "0.75", "1", tea, "0", "", "It says so."],
-        ["茶", "support", songs, songs, "0.5", "1", "", "", "7 1900", "'-It may."],
-        [f"'{EVIL}", "support", sings, sings, "0.25", "0", "'=Tea sings.", "0", "", "'+Nothing."],
+        ["茶", "support", tea, tea, "0.75", "1", tea, "0", "", "It says so.", ""],
+        ["茶", "support", songs, songs, "0.5", "1", "", "", "7 1900", "'-It may.", ""],
+        [f"'{EVIL}", "support", sings, sings, "0.25", "0", "'=Tea sings.", "0", "", "'+Nothing.", ""],
     ]
     frame = result.to_pandas()
     assert list(frame.columns) == [
@@ -297,6 +297,26 @@ def test_tables_have_a_row_a_sample_or_statement(tmp_path: Path, monkeypatch: py
     assert first.tolist() == ["mine", 1, 0.625]
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert "pip install" in said(InputError, result.to_pandas)
+
+
+def test_what_is_not_judged_stands_in_table_statements_and_page_with_its_reason(tmp_path: Path) -> None:
+    sample = {
+        "id": "a",
+        "response": "Sure! Tea grows. The price is not mentioned in the passages.",
+        "retrieved_contexts": ["Tea grows."],
+    }
+    judge = fake_judge(FakeEngine([{"verdict": 0.75}]))
+    result = evaluate([sample], ["faithfulness"], judge, tmp_path, statements="sentences")
+    assert "not judged: 1 refusal" in str(result)
+    assert [(row[2], row[-1]) for row in rows(tmp_path / STATEMENTS)[2:]] == [
+        ("Sure!", "courtesy"),
+        ("The price is not mentioned in the passages.", "refusal"),
+    ]
+    stored = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert stored["samples"][0]["unjudged"] == {"courtesy": 1, "refusal": 1}
+    page = page_of(result)
+    assert [a["class"] for tag, a in Page(page).elements if a.get("title")] == ["unjudged", "unjudged"]
+    assert "1 × a courtesy" in " ".join(Page(page).text.split())
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d"])
@@ -329,5 +349,5 @@ def test_a_judge_that_would_rather_write_something_else_is_noted(mass: float, is
     result = evaluate([sample], ["faithfulness"], fake_judge(engine))
     record: Any = result.samples[0].records["support"]
     assert (record.verdicts[0].probability, record.verdicts[0].mass) == (0.9, mass)
-    assert ("rather write something else" in str(result).replace("\n", " ")) == is_noted
+    assert ("neither yes nor no likely" in str(result)) == is_noted
     assert ("rather write something else" in text_of(result)) == is_noted

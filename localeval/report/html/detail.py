@@ -8,7 +8,7 @@ from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements import Failure, most_windows
-from localeval.judgements.context import language_of
+from localeval.judgements.context import count_unjudged, language_of, unjudged_in
 from localeval.judgements.sentence_relevance import least_answerable
 from localeval.judgements.support import would_write_otherwise
 from localeval.text.display import digits
@@ -44,6 +44,7 @@ def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
         "scores": result.scores,
         "pieces": pieces,
         "response_left_out": max(0, len(response) - LONGEST_TEXT),
+        "unjudged": {k: n for k, n in count_unjudged(records).items() if k not in ("no_words", "thought")},
         "doubtful": any(mark and mark.doubtful for _, mark in pieces),
         "contexts": contexts,
         "contexts_left_out": len(sample.retrieved_contexts or []) - len(contexts),
@@ -72,6 +73,7 @@ class Mark(NamedTuple):
     probability  shown as its colour and number; None for neither
     doubtful     whether its words look unsupported
     last         whether this is the last part of the span that has this probability
+    unjudged     why the span is not judged, or ""
     """
 
     start: int
@@ -80,6 +82,7 @@ class Mark(NamedTuple):
     probability: float | None = None
     doubtful: bool = False
     last: bool = True
+    unjudged: str = ""
 
     def parted(self, spans: Iterable[tuple[int, int]]) -> Iterator[Mark]:
         """Cut this mark where doubtful words begin and end; their `spans` are in order and do not overlap.
@@ -128,7 +131,11 @@ def _response(text: str, records: Mapping[str, Any]) -> Pieces:
     marks = [Mark(s.start, s.end, f"r{i}", lowest.get(i)) for i, s in enumerate(sentences) if s.statements]
     marks = marks or [Mark(s.start, s.end, f"r{i}", s.probability) for i, s in enumerate(grounded)]
     doubtful = [span for s in grounded for span in s.spans]
-    return in_pieces(text, chain.from_iterable(mark.parted(doubtful) for mark in marks), LONGEST_TEXT)
+    parts = [part for mark in marks for part in mark.parted(doubtful)]
+    for i, stretch in enumerate(unjudged_in(records)):
+        if stretch.reason != "thought":  # which is cut from this text
+            parts.append(Mark(stretch.start, stretch.end, f"u{i}", unjudged=stretch.reason))
+    return in_pieces(text, parts, LONGEST_TEXT)
 
 
 def _contexts(contexts: list[str], records: Mapping[str, Any], threshold: float) -> list[dict[str, Any]]:

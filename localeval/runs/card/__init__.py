@@ -22,7 +22,7 @@ from localeval.prompts.options import Options
 from localeval.runs.card import figures, labels
 from localeval.runs.card.figures import MARKED_METRIC, Part
 from localeval.runs.evaluate import Progress, evaluate
-from localeval.runs.folder import CALIBRATION, CARD
+from localeval.runs.folder import CALIBRATION, CARD, check_default
 from localeval.runs.result import Result
 from localeval.samples import Samples
 from localeval.system.files import atomic_write, is_same, writing
@@ -71,6 +71,8 @@ def make(
     number: int = 0,
     progress: Progress | None = None,
     sentences: bool = False,
+    *,
+    named: bool = True,
     timeout: float | None = None,
     **options: Any,
 ) -> Card:
@@ -83,6 +85,7 @@ def make(
     number     the most samples, half of each label, by the seed; for pairs the first ones of each part
     sentences  for context_relevance: compare the needed sentences with those that people marked
     timeout    as in `evaluate`
+    named      whether the caller named the folder; another one is refused where results would be lost
 
     Raises InputError for an invalid label, too few of them, or all of one group; FolderError.
     """
@@ -100,9 +103,10 @@ def make(
         figures_of = partial(figures.sentence_figures, rows=samples, options=choices)
     else:
         raise InputError(f"--sentences does not apply to {metric}; give -m {MARKED_METRIC} with it.")
-    result = evaluate(
-        Samples(samples, dataset, data.file), [metric], judge, output, progress, timeout=timeout, **options
-    )
+    chosen = Samples(samples, dataset, data.file)
+    if not named:
+        check_default(output, chosen)
+    result = evaluate(chosen, [metric], judge, output, progress, timeout=timeout, **options)
     fields, (rows, seconds) = figures_of(result), _costs(output, result)
     in_force, raw = dict[str, Calibration](), Counter[str]()
     if result.signature.calibration:

@@ -1,0 +1,163 @@
+"""Marks, tags and sources: what stands in a response and says nothing of its own."""
+
+from __future__ import annotations
+
+import re
+
+from localeval.text import wording
+from localeval.text.display import one_line
+from localeval.text.sentences import has_words
+
+# Longer text is no mark and no entry of a list of sources.
+_LONGEST_SOURCE = 250
+
+_NUMBERS = r"\^?[sS]?\d{1,3}(?:\s*[,;、–-]\s*\^?[sS]?\d{1,3})*\^?"
+_PASSAGE = (
+    r"(?:passages?|contexts?|docs?|documents?|sources?|paragraphs?|texts?|chunks?|references?|refs?"
+    r"|段落|资料|文档|文章|材料|上下文|来源)"
+)
+_PASSAGES = (
+    rf"{_PASSAGE}\s*[#:：]?\s*\d{{1,3}}"
+    rf"(?:\s*(?:,|and|or|to|&|-|–|、|，|和|与|及|至)\s*(?:and\s+)?(?:{_PASSAGE}\s*)?\d{{1,3}})*"
+    r"|第\s*\d{1,3}\s*(?:段|篇|页|条资料|份资料)"
+)
+_MARK = re.compile(
+    # "[3]", "[citation:1]", "[4:0†source]", "[S1]", "[[1]](https://...)", "##1$$"
+    r"[\[【]\[?\s*(?:(?:citation|ref|source|chunk|doc|document|passage|context|id)s?[\s:：#_]*)?"
+    rf"{_NUMBERS}(?::\d{{1,3}})?(?:†\w{{0,20}})?\s*\]?[\]】](?:\([^()\s]{{1,300}}\))?"
+    r"|##\d{1,3}\$\$|<sup>\W{0,3}\w{1,3}\W{0,3}</sup>|\{\d{1,2}\}|[⁰¹²³⁴-⁹①-⑳]|<\|\w{1,30}\|>"
+    # "(Passages 1 and 2)"
+    rf"|[(（\[【]\s*(?:see\s+)?(?:{_PASSAGES})\s*[)）\]】]",
+    re.IGNORECASE,
+)
+_NAMED_PASSAGES = re.compile(rf"(?<![^\W\d_])(?:{_PASSAGES})(?!\w)", re.IGNORECASE)
+_NUMBER_IN_BRACKETS = re.compile(r"[(（]\s*\d{1,2}\s*[)）]")
+_TAG = re.compile(
+    r"</?([A-Za-z][A-Za-z0-9]{0,15})"
+    r"((?:\s+[A-Za-z-]{1,20}(?:=(?:\"[^\"<>]{0,300}\"|'[^'<>]{0,300}'|[^\s\"'<>]{1,300}))?)*)\s*/?>"
+)
+_ATTRIBUTE = re.compile(r"\s([A-Za-z-]{1,20})(?:=(?:\"[^\"]*\"|'[^']*'|[^\s\"']+))?")
+
+_INITIAL = re.compile(r"(?<!\w)[A-Z]\.|\bet al\b")
+_LATIN_WORD = re.compile(r"[A-Za-z]+")
+_ENTRY_MARK = re.compile(r"\s*(?:[-*+•]\s+)?(?:\[\^?\w{1,3}\]:?|\(?\d{1,2}[.)、]|\^?\d{1,2}\.)?\s*")
+_LABEL = re.compile(r"[\W_]*([A-Za-z]{3,14}|[一-鿿]{2,4})[\W_]*?[:：]\s*[*_]*")
+_BRACKETED = re.compile(r"[(（\[【<]([^()（）\[\]【】<>]*)[)）\]】>][.。]?")
+_ADDRESS = re.compile(
+    r"<?(?:https?://|www\.)[^\s<>]+>?|(?:[\w-]+\.)+[a-z]{2,6}(?:/\S*)?|[\w.-]*\.[\w.-]+(?:/[\w.-]+)+/?",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"\[([^\[\]\n]{0,100})\]\([^()\s]{1,300}\)")
+_FILE = re.compile(
+    r"(?:\S{1,40}\s+){0,4}\S{0,80}\.(?:pdf|docx?|pptx?|xlsx?|html?|md|txt|csv|jsonl?)"
+    r"(?:[\s,;]*(?:pp?\.|pages?|第)?\s*\d{1,4}(?:\s*[-–]\s*\d{1,4})?\s*页?)?",
+    re.IGNORECASE,
+)
+_PAGE = re.compile(r"(?:\S{1,40}\s+){0,8}\S{0,40}\bpp?\.\s*\d{1,4}(?:\s*[-–]\s*\d{1,4})?", re.IGNORECASE)
+_TITLE_WITH_YEAR = re.compile(
+    r"[^!?。！？:：]{2,120}[(（](?:1[5-9]|20)\d\d[a-z]?[)）](?:[.,][^!?。！？:：]{0,120})?"
+)
+
+
+def without_marks(text: str) -> str:
+    """Replace tags of HTML and the numbers of passages by a space; a tag with words of its own stays.
+
+    >>> without_marks("It is red</b> [3] (Passages 1 and 2) [1812] <Napoleon>")
+    'It is red      [1812] <Napoleon>'
+    """
+    return _MARK.sub(" ", without_tags(text))
+
+
+def without_tags(text: str) -> str:
+    """Replace tags of HTML by a space, except those with words of their own."""
+    return _TAG.sub(_replacement_of_tag, text)
+
+
+def _replacement_of_tag(tag: re.Match[str]) -> str:
+    attributes = {name.lower() for name in _ATTRIBUTE.findall(tag[2])}
+    is_plain = tag[1].lower() in wording.words_of("tags") and attributes <= wording.words_of("attributes")
+    return " " if is_plain else tag[0]
+
+
+def without_passages(text: str) -> str:
+    """Replace the numbers of passages by a space, also those in a sentence: "Passage 1:"."""
+    return _NAMED_PASSAGES.sub(" ", without_marks(text))
+
+
+def is_mark(text: str) -> bool:
+    """Return whether `text` has no word beside tags, the numbers of passages and a number in brackets.
+
+    >>> is_mark("[3]"), is_mark("(Passages 1 and 2)."), is_mark("</p>"), is_mark("(12)")
+    (True, True, True, True)
+    >>> is_mark("[1812]"), is_mark("(Napoleon)"), is_mark("<img alt='Napoleon'>")
+    (False, False, False)
+    """
+    return not has_words(_NUMBER_IN_BRACKETS.sub(" ", without_marks(text)))
+
+
+def has_content(text: str) -> bool:
+    """Return whether `text` has letters or digits apart from marks, and is not the name of a source.
+
+    >>> has_content("[3]"), has_content("(Source: mill.pdf)"), has_content("(Source: Napoleon built it.)")
+    (False, False, True)
+    """
+    return not is_mark(text) and not is_source(text)
+
+
+def is_source_heading(text: str) -> bool:
+    """Return whether `text` is a heading of sources, such as "References:".
+
+    >>> is_source_heading("**Sources:**"), is_source_heading("参考资料："), is_source_heading("Results")
+    (True, True, False)
+    """
+    return wording.bare(text) in wording.words_of("source_labels")
+
+
+def is_source(text: str, listed: bool = False) -> bool:
+    """Return whether `text` is recognizably a source: a file, an address, a numbered passage, a page.
+
+    After a label, or with `listed` below a heading of sources, a title with its year in brackets is one.
+
+    >>> is_source("Source: mill.pdf"), is_source("[1]: https://a.org/b"), is_source("（来源：资料1）")
+    (True, True, True)
+    >>> is_source("Sources: 12 people praised her"), is_source("The Mill (1820)", listed=True)
+    (False, True)
+    """
+    if len(text) > _LONGEST_SOURCE:
+        return False
+    entry = one_line(text).strip("*_>• ")
+    in_brackets = _BRACKETED.fullmatch(entry)
+    if in_brackets:
+        entry = in_brackets[1].strip()
+    marked = _ENTRY_MARK.match(entry)
+    if marked and marked.end() < len(entry):
+        entry = entry[marked.end() :].strip("*_ ")
+    label = _LABEL.match(entry)
+    if label and label[1].lower() in wording.words_of("source_labels"):
+        listed = True
+        entry = entry[label.end() :]
+    unmarked = _ENTRY_MARK.sub("", entry, count=1)
+    rest = without_passages(unmarked).strip("*_ .。")
+    if not has_words(rest):
+        return has_words(unmarked) or bool(label and has_words(entry))
+    if _ADDRESS.fullmatch(rest) or _FILE.fullmatch(rest) or _PAGE.fullmatch(rest):
+        return True
+    link = _LINK.fullmatch(rest)
+    if link:
+        names_file = _ADDRESS.fullmatch(link[1]) or _FILE.fullmatch(link[1])
+        return listed or bool(names_file) or not has_words(link[1])
+    if listed and _LINK.search(rest):
+        rest = _LINK.sub(" ", rest)
+    return listed and bool(_TITLE_WITH_YEAR.fullmatch(rest)) and _is_title(rest)
+
+
+def _is_title(entry: str) -> bool:
+    """Return whether an entry is no sentence: it has an initial, or the capitals or marks of a title.
+
+    >>> _is_title("Lee, A. (1820). The mill"), _is_title("The Mill (1820)"), _is_title("Ann built it (1820)")
+    (True, True, False)
+    """
+    if _INITIAL.search(entry) or entry.startswith(("《", '"', "“")):
+        return True
+    words = _LATIN_WORD.findall(entry)
+    return bool(words) and all(word[0].isupper() for word in words if len(word) > 3 or word == words[-1])
