@@ -140,8 +140,8 @@ CLASSIFIER = option(
     help="For HHEM: a catalog name, or the path of a folder.",
 )
 THREADS = option("--threads", "n_threads", **_of_field(EngineSettings, "n_threads"))
-TIMEOUT = click.Option(
-    ["--timeout"],
+TIMEOUT = option(
+    "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Time for the judgements of a sample; one that takes longer is failed, and judged again by another "

@@ -1,6 +1,9 @@
 """A sample has a time limit: nothing that hangs or is slow keeps a run from its end."""
 
 import json
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,8 @@ from localeval import Judge, Sample, evaluate
 from localeval.errors import InputError
 from localeval.runs import workers as run_workers
 from localeval.testing import FakeEngine, fake_judge
-from tests.commands import said
+from tests.commands import localeval, said
+from tests.runs import write_rows
 from tests.steady import SteadyEngine, steady_judge
 
 METRICS = ["faithfulness", "context_relevance"]
@@ -136,3 +140,47 @@ class Raising(SteadyEngine):
 def test_any_exception_of_a_worker_ends_the_run_with_its_type_and_text(kind: str) -> None:
     told = said(RuntimeError, evaluate, SAMPLES[:1], METRICS[:1], steady_judge(Raising(kind)), workers=2)
     assert f"{kind.capitalize()}: this cause and that one" in told
+
+
+@pytest.mark.parametrize("command", ["evaluate", "score", "card"])
+def test_every_command_that_judges_has_the_time_limit(
+    command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Judge, "load", lambda *_, **__: steady_judge(Sleepy()))
+    fields = {"user_input": "What?", "response": "The eastern garden.", "retrieved_contexts": ["Tea."]}
+    names = ["eastern", *["northern"] * 20]
+    rows = [{**fields, "response": f"The {x} garden {n}.", "label": n % 2} for n, x in enumerate(names)]
+    data = str(write_rows(tmp_path / "data.jsonl", rows))
+    words = {
+        "evaluate": [data, "--limit", "1", "--json", "-o", "run"],
+        "score": ["--response", "The eastern garden.", "--context", "Tea.", "--json"],
+        "card": [data, "-o", "run", "-q"],
+    }[command]
+    done = localeval(command, *words, "-m", "faithfulness", "--timeout", "2", cwd=tmp_path)
+    assert "timeout" in done.stdout + done.stderr
+    done = localeval(command, *words, "-m", "faithfulness", "--timeout", "0", cwd=tmp_path)
+    assert done.returncode == 2
+
+
+INTERRUPTED = """
+import _thread, threading, time
+
+from localeval import evaluate
+from tests.contract.test_timeout import METRICS, SAMPLES, Sleepy
+from tests.steady import steady_judge
+
+if __name__ == "__main__":
+    threading.Timer(8, _thread.interrupt_main).start()
+    evaluate(SAMPLES[1:2], METRICS, steady_judge(Sleepy()), workers=2)
+"""
+
+
+def test_ctrl_c_is_seen_while_all_workers_are_busy_also_where_it_ends_no_wait(tmp_path: Path) -> None:
+    """As on Windows: the interrupt is only noted, and no system call is broken off by it."""
+    script = tmp_path / "script.py"
+    script.write_text(INTERRUPTED, encoding="utf-8")
+    variables = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, script], env=variables, capture_output=True, text=True, timeout=100
+    )
+    assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"

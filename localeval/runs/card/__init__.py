@@ -146,7 +146,9 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
     used = result.signature.judgements
     keys = [key for sample in result.samples for name, key in sample.keys.items() if name in used]
     for key in dict.fromkeys(keys):  # samples with the same texts share a judgement
-        if entry := journal.entry(key):
+        entry = journal.entry(key)
+        # What nobody was asked, as its worker was lost or its time was over, has no tokens.
+        if entry is not None and "spent" in entry["cost"]:
             costs[entry["sample"]].append(entry["cost"])
     if not costs:
         return None, None
