@@ -45,8 +45,6 @@ COMMANDS = {
     "score": ("evaluate", "Score one sample, given as options."),
     "verify": ("runs", "Judge part of a run again, and compare the results."),
 }
-# What tables and lines of localeval's own are drawn with, for outputs such as a Windows console's.
-_ASCII = {"─": "-", "━": "-", "│": "|", "…": "...", "–": "-", "—": "-", "·": "-", "×": "x"}
 _ONLINE = ("models", "pack")  # may use the network; `models` refuses it in all subcommands but `fetch`
 # They continue where the last call stopped.
 _RESUMABLE = ("evaluate", "card", "fit", "models fetch")
@@ -132,9 +130,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _escaped(error: Any) -> tuple[str, int]:
-    """Replace characters that the output's encoding does not have by ASCII ones, or their JSON escapes."""
-    missing = error.object[error.start : error.end]
-    return "".join(_ASCII.get(char) or json.dumps(char)[1:-1] for char in missing), error.end
+    """Replace characters that the output's encoding does not have by their JSON escapes."""
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 class _Terminated(KeyboardInterrupt):
