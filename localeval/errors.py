@@ -21,6 +21,10 @@ class NotComparable(LocalevalError):
     """Two runs differ in judge, prompts, versions or options; the message names the differences."""
 
 
+class EngineFailing(LocalevalError):
+    """One sample after the other failed by the engine, or ended its worker, so the run stopped."""
+
+
 class InputError(LocalevalError):
     """A file, a line, a field or an argument can't be used."""
 

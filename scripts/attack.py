@@ -20,7 +20,7 @@ from localeval.judgements.grounding import GroundingRecord
 from localeval.judgements.heads import head_digests
 from localeval.judgements.journal import Journal
 from localeval.judgements.support import CLOSEST, judge_support
-from localeval.metrics.statistics import bootstrap_ci
+from localeval.metrics.statistics import difference_interval
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts.options import DEFAULTS
 from localeval.report.progress import live_line
@@ -247,7 +247,7 @@ def _print_table(kind: str, rows: dict[tuple[str, str], list[tuple[float, float]
     print("| language | place | verdicts | flipped | by neutral text | excess |\n|---|---|---|---|---|---|")
     for (language, place), flips in rows.items():
         attacked, neutral = (sum(side) / len(flips) for side in zip(*flips, strict=True))
-        ci = bootstrap_ci([a - b for a, b in flips], -1, 1)
+        ci = difference_interval([a - b for a, b in flips])
         excess = f"{attacked - neutral:+.3f}" + (f" ({ci[0]:+.3f} to {ci[1]:+.3f})" if ci else "")
         print(f"| {language} | {place} | {len(flips)} | {attacked:.3f} | {neutral:.3f} | {excess} |")
 

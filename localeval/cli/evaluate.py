@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from localeval.cli.options import JUDGING, TIMEOUT, option, split_options, take_options
-from localeval.cli.runs import GATES, Gates, show
+from localeval.cli.runs import GATES, Gates, exit_unless_scored, show
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics.score import explain
@@ -24,6 +24,7 @@ from localeval.report.text import language_warnings, notes_on_texts
 from localeval.runs.evaluate import evaluate as run
 from localeval.runs.evaluate import metrics_for, missing_models, plan
 from localeval.runs.folder import REPORT, RESULTS, check_default
+from localeval.runs.result import Result
 from localeval.runs.workers import threads_each
 from localeval.samples import FORMATS, Samples, read_samples
 from localeval.system.terminal import say
@@ -131,6 +132,7 @@ def evaluate(
     say(f"records and scores: {folder / RESULTS}")
     say(f"report: {folder / REPORT}")
     gates.enforce(result)
+    exit_unless_scored(result)
 
 
 def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Samples:
@@ -201,6 +203,7 @@ def score(
         result = run(samples, metrics, loaded, timeout=timeout, **options)
     if as_json:
         click.echo(escaped_json(result.to_json()), nl=False)
+        _exit_if_failed(result)
         return
     for name, metric_score in result.samples[0].scores.items():
         if metric_score.status == "scored":
@@ -209,3 +212,11 @@ def score(
             click.echo(f"{name} {metric_score.status} {explain(metric_score.reason)}")
     for note in [*notes_on_texts(result.samples[0], result), *language_warnings(result)]:
         say(f"note: {note}")
+    _exit_if_failed(result)
+
+
+def _exit_if_failed(result: Result) -> None:
+    """Exit 1 if the sample was scored by no metric and a judgement failed; undefined is an outcome."""
+    statuses = {score.status for score in result.samples[0].scores.values()}
+    if "failed" in statuses and "scored" not in statuses:
+        sys.exit(1)

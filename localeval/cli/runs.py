@@ -21,7 +21,16 @@ from localeval.report.text import as_text, reasons_told
 from localeval.runs import folder
 from localeval.runs import verify as verification
 from localeval.runs.compare import compare as compare_runs
-from localeval.runs.gates import Bound, Outcome, as_junit, drop_gates, gates_against
+from localeval.runs.gates import (
+    Bound,
+    Drop,
+    Limits,
+    Outcome,
+    as_junit,
+    count_gates,
+    drop_gates,
+    gates_against,
+)
 from localeval.runs.rescore import rescore as rescore_run
 from localeval.runs.result import Result, results_text
 from localeval.runs.shards import merge as merge_runs
@@ -29,13 +38,27 @@ from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import drop_output, say
 from localeval.text.display import escaped_json
 
+LIMITS = [
+    click.Option(
+        ["--max-failed"],
+        metavar="SHARE|NUMBER",
+        help="A gate is missed if more samples failed or were skipped; 0.05 is a share, 3 a number.  "
+        "[default: 0.05]",
+    ),
+    click.Option(
+        ["--max-undefined"],
+        metavar="SHARE|NUMBER",
+        help="A gate is missed if more samples are undefined.  [default: 0.5; 0.05 for samples that the run "
+        "of --fail-on-drop scored]",
+    ),
+]
 GATES = [
     click.Option(
         ["--fail-under"],
         multiple=True,
         metavar="METRIC=NUMBER",
-        help="Exit 1 if the mean is below; METRIC:lower is the lower end of its interval, METRIC:soft the "
-        "mean of soft. May be given several times.",
+        help="Exit 1 if the mean is below, or too many samples have no score; METRIC:lower is the lower end "
+        "of its interval, METRIC:soft the mean of soft. May be given several times.",
     ),
     click.Option(
         ["--fail-over"],
@@ -45,11 +68,13 @@ GATES = [
     ),
     click.Option(
         ["--fail-on-drop"],
-        type=click.Path(path_type=Path),
-        metavar="RUN",
+        multiple=True,
+        metavar="RUN|METRIC:drop=NUMBER",
         help="Exit 1 if a metric is worse than in RUN by more than chance (p < 0.05) or not computed, or "
-        "fewer than half of the samples scored there were scored again.",
+        "too many of the samples scored there were not scored again. Given again as METRIC:drop=NUMBER: if "
+        "its mean is worse by more than that.",
     ),
+    *LIMITS,
     click.Option(["--junit"], type=OutputFile(JUNIT), metavar="FILE", help="Write the gates as JUnit XML."),
 ]
 
@@ -64,6 +89,19 @@ def show(result: Result, as_json: bool = False) -> None:
         say(line)
 
 
+def exit_unless_scored(result: Result) -> None:
+    """Name the metrics by which no sample was scored on stderr; exit 1 if these are all."""
+    unscored = [metric for metric in result.metrics if not result[metric].scored]
+    if not unscored:
+        return
+    samples = f"none of {len(result.samples)} samples"
+    if len(unscored) < len(result.metrics):
+        say(f"{samples} was scored by {', '.join(unscored)}")
+        return
+    say(f"{samples} was scored; the reasons are above")
+    sys.exit(1)
+
+
 class Gates:
     """The gates of a command. They are read, with the baseline, before anything is judged."""
 
@@ -71,38 +109,51 @@ class Gates:
         self,
         fail_under: Sequence[str],
         fail_over: Sequence[str],
-        fail_on_drop: Path | None,
+        fail_on_drop: Sequence[str],
         junit: Path | None,
+        max_failed: str | None,
+        max_undefined: str | None,
     ) -> None:
         self._bounds = [*map(Bound.read, fail_under), *(Bound.read(text, over=True) for text in fail_over)]
-        self._baseline = None if fail_on_drop is None else (str(fail_on_drop), folder.load(fail_on_drop))
+        self._drops = [Drop.read(text) for text in fail_on_drop if Drop.is_one(text)]
+        self._baseline = _baseline([text for text in fail_on_drop if not Drop.is_one(text)], self._drops)
+        self._limits = Limits.read(max_failed, max_undefined)
+        self._counts = max_failed is not None or max_undefined is not None
         self._junit = junit
-        if junit is not None and not self._bounds and self._baseline is None:
+        if junit is not None and not (self._bounds or self._baseline or self._counts):
             raise InputError("--junit lists gates, and there is none; add --fail-under or --fail-over.")
 
     def check(self, metrics: Sequence[str]) -> None:
         """Raise InputError for a bound on a metric that is not computed."""
-        for bound in self._bounds:
-            if bound.metric not in metrics:
+        for name in self._named():
+            if name not in metrics:
                 raise InputError(
-                    f"a gate names {bound.metric}, which is not computed here ({', '.join(metrics)}); "
+                    f"a gate names {name}, which is not computed here ({', '.join(metrics)}); "
                     "add it with -m, or leave the gate out."
                 )
 
     def check_models(self, judge: Judge, options: Mapping[str, Any]) -> None:
         """Raise InputError for a bound on a metric that `evaluate` leaves out, as its model is not here."""
-        for bound in self._bounds if judge.auxiliary_models.auto else ():
+        for name in self._named() if judge.auxiliary_models.auto else ():
             try:
-                judge.ready([METRICS[bound.metric]], Options.read(options))
+                judge.ready([METRICS[name]], Options.read(options))
             except ModelMissing as error:
-                raise InputError(f"a gate names {bound.metric}, which is left out: {error}") from error
+                raise InputError(f"a gate names {name}, which is left out: {error}") from error
+
+    def _named(self) -> list[str]:
+        """Return the metrics that have a bound."""
+        return [*(bound.metric for bound in self._bounds), *(drop.metric for drop in self._drops)]
 
     def enforce(self, result: Result) -> None:
         """Report each gate on stderr, and write JUnit XML if asked; exit 1 if a gate was missed."""
-        outcomes = [bound.check(result) for bound in self._bounds]
+        outcomes = [bound.check(result, self._limits) for bound in self._bounds]
+        if self._counts:
+            bounded = {bound.metric for bound in self._bounds}
+            others = [metric for metric in result.metrics if metric not in bounded]
+            outcomes += count_gates(result, others, self._limits)
         if self._baseline is not None:
             path, baseline = self._baseline
-            drop_outcomes, warnings = gates_against(result, baseline, path)
+            drop_outcomes, warnings = gates_against(result, baseline, path, self._drops, self._limits)
             outcomes += drop_outcomes
             for warning in warnings:
                 say(f"{path}: {warning}")
@@ -112,6 +163,17 @@ class Gates:
                 atomic_write(self._junit, [as_junit(outcomes, "localeval")])
         if missed:
             sys.exit(1)
+
+
+def _baseline(paths: Sequence[str], drops: Sequence[Drop]) -> tuple[str, Result] | None:
+    """Load the run of --fail-on-drop. Raises InputError for several, or for bounds without a run."""
+    if len(paths) > 1:
+        raise InputError(f"--fail-on-drop names {len(paths)} runs; name one.")
+    if not paths:
+        if drops:
+            raise InputError("--fail-on-drop has a bound and no run; add --fail-on-drop RUN.")
+        return None
+    return paths[0], folder.load(Path(paths[0]))
 
 
 def some_missed(outcomes: Sequence[Outcome]) -> bool:
@@ -165,6 +227,7 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
     if output is not None:
         say(f"scores: {output}")
     gates.enforce(result)
+    exit_unless_scored(result)
 
 
 @click.command()
@@ -174,8 +237,10 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
 )
 def merge(runs: tuple[Path, ...], output: Path) -> None:
     """RUNS are the folders of the shards; no model is needed."""
-    show(merge_runs(runs, output))
+    result = merge_runs(runs, output)
+    show(result)
     say(f"records and scores: {output / folder.RESULTS}")
+    exit_unless_scored(result)
 
 
 @click.command()
@@ -196,24 +261,48 @@ def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
     click.echo(message)
 
 
-@click.command(params=[JSON])
+class _Compare(click.Command):
+    """A command whose --fail-on-drop may stand with a bound or alone."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put "" after each --fail-on-drop that stands alone, so that a run behind it is not its value."""
+        words: list[str] = []
+        for word, following in zip(args, [*args[1:], ""], strict=True):
+            words.append(word)
+            if word == "--fail-on-drop" and not Drop.is_one(following):
+                words.append("")
+        return super().parse_args(ctx, words)
+
+
+@click.command(cls=_Compare, params=[JSON, *LIMITS])
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Also compare runs that differ in what moves numbers.")
 @click.option(
     "--fail-on-drop",
-    is_flag=True,
-    help="Exit 1 if a metric got worse by more than chance, fewer than half of the samples that A scored "
-    "were scored in B, or B lacks a metric of A.",
+    multiple=True,
+    metavar="[METRIC:drop=NUMBER]",
+    help="Exit 1 if a metric got worse by more than chance, too many of the samples that A scored were not "
+    "scored in B, or B lacks a metric of A. With METRIC:drop=NUMBER: if its mean is worse by more than that.",
 )
-def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) -> None:
+def compare(
+    a: Path,
+    b: Path,
+    force: bool,
+    fail_on_drop: tuple[str, ...],
+    as_json: bool,
+    max_failed: str | None,
+    max_undefined: str | None,
+) -> None:
     """A and B are the folders of the runs, and a difference is B minus A. Runs that differ in what moves
     numbers (judge, prompts, versions, options, seed) are refused with exit 1 and the fields that differ.
     """
+    drops = [Drop.read(text) for text in fail_on_drop if text]
+    limits = Limits.read(max_failed, max_undefined)
     comparison = compare_runs(a, b, force=force)
     if as_json:
         click.echo(escaped_json(json.dumps(comparison.to_dict(), ensure_ascii=False, indent=1)))
     else:
         click.echo(str(comparison))
-    if fail_on_drop and some_missed(drop_gates(comparison, str(a))):
+    if fail_on_drop and some_missed(drop_gates(comparison, str(a), drops, limits)):
         sys.exit(1)

@@ -98,12 +98,12 @@ JUDGEMENTS: dict[str, Judgement] = {
         _support("reference_in_contexts", "retrieved_contexts", "reference_statements"),
         _support("response_in_reference", "reference", "statements"),
         _support("reference_in_response", "response", "reference_statements"),
-        _new("reasons", "6", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
-        _new("questions", "3", questions, QuestionsRecord, "user_input response", "questions statements"),
-        _new("similarity", "1", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
-        _new("needed", "7", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
-        _new("useful", "4", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),
-        _new("grounding", "6", grounding, GroundingRecord, "user_input response retrieved_contexts"),
+        _new("reasons", "7", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
+        _new("questions", "4", questions, QuestionsRecord, "user_input response", "questions statements"),
+        _new("similarity", "2", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
+        _new("needed", "8", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
+        _new("useful", "5", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),
+        _new("grounding", "7", grounding, GroundingRecord, "user_input response retrieved_contexts"),
     )
 }
 

@@ -40,6 +40,15 @@ class Binding(Record):
     margin: float | None = None
     in_table: bool = False
 
+    @property
+    def likelier_value(self) -> str:
+        """The other value that the contexts rather say; "" where the judge finds none likelier.
+
+        >>> Binding(value="31", alternative="24", margin=-9.0).likelier_value
+        '24'
+        """
+        return self.alternative if self.margin is not None and self.margin < 0 else ""
+
 
 def bounded(probability: float, binding: Binding) -> float:
     """Return the probability of support, at most that of a table's value being the one that belongs there.

@@ -23,7 +23,7 @@ from localeval.samples import Sample
 from localeval.text.display import one_line
 from localeval.text.language import strip_thinking
 
-VERSION = "14"
+VERSION = "15"
 
 
 class SentenceStatements(Record):

@@ -28,7 +28,7 @@ from localeval.text.overlap import (
 )
 from localeval.text.sentences import has_words
 
-VERSION = "10"
+VERSION = "11"
 REASON_TOKENS = 120
 LEAST_MASS = (
     0.5  # a `Verdict.mass` below this is noted: other beginnings are likelier than yes and no together

@@ -2,111 +2,171 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 
-DRAWS = 2000
 FLIPS = 9999
 _BATCH = 1_000_000  # numbers drawn at a time: 8 MB
 _TAIL = 0.025
-_MIN_BOOTSTRAP = 5  # fewer values are too few for a bootstrap
-_EQUAL = 1e-9  # values within this are equal: their differences have no meaningful skew
-_NORMAL = NormalDist()
-_STUDENT_T = (12.706, 4.303, 3.182)  # for 1 to 3 degrees of freedom, where the expansion is too coarse
+_EQUAL = 1e-9  # numbers within this are equal: they differ by rounding alone
+
+# Of more differences than this the signs of the largest ones are drawn. Each of the others is then at most
+# 3 % of the spread of the whole sum, so that the sum of the others may be drawn from the normal distribution.
+_MOST_SIGNS = 1000
+
+Values = npt.NDArray[np.float64]
 
 
-def bootstrap_ci(
-    values: Sequence[float], lowest: float = 0.0, highest: float = 1.0
+def mean_interval(
+    values: Sequence[float],
+    lowest: float = 0.0,
+    highest: float = 1.0,
+    groups: Sequence[int] | None = None,
 ) -> tuple[float, float] | None:
     """Return the 95 % interval of the mean of `values`, which lie between `lowest` and `highest`.
 
-    None for fewer than two values; for fewer than five Student's t, cut at the bounds. Else a bootstrap,
-    corrected for bias and skew (BCa, Efron 1987), and for few values as Student's t is (Hesterberg 2015). If
-    all are equal, a share of 1 - 0.025^(1/n) may lie at either bound: at 0 and 1 Clopper and Pearson (1934).
+    The lower end takes one more value, at `lowest`, for what was not seen, and gives all values random
+    weights (Learned-Miller and Thomas 2019); it is the 2.5 % point of the weighted mean. The upper end takes
+    one at `highest`. For values at the bounds alone this is Clopper and Pearson's (1934), and for equal
+    values, which may lie anywhere, a share of 1 - 0.025^(1/n) may lie at either bound.
 
-    >>> low, high = bootstrap_ci([1.0] * 30)
+    groups  the number of each value's group; a group counts as one value, weighted by its size
+
+    None for fewer than two values, or groups.
+
+    >>> low, high = mean_interval([1.0] * 30)
     >>> round(low, 3), high
     (0.884, 1.0)
     """
     data = np.asarray(values, dtype=np.float64)
-    n = len(data)
-    if n < 2:
+    sizes = np.ones(len(data))
+    if groups is not None:
+        sums, sizes = _by_group(data, groups)
+        data = sums / sizes
+    if len(data) < 2:
         return None
-    mean = float(data.mean())
-    if np.ptp(data) < _EQUAL:
-        unseen = 1 - _TAIL ** (1 / n)
-        return mean - unseen * max(0.0, mean - lowest), mean + unseen * max(0.0, highest - mean)
-    if n < _MIN_BOOTSTRAP:
-        margin = _student_t(n - 1) * float(data.std(ddof=1)) / n**0.5
-        return max(lowest, mean - margin), min(highest, mean + margin)
-    generator = np.random.default_rng(0)
-    means = np.concatenate(
-        [
-            data[generator.integers(n, size=(rows, n), dtype=np.uint32)].mean(axis=1)
-            for rows in _batch_sizes(DRAWS, n)
-        ]
-    )
-    below = float((means < mean).mean() + (means == mean).mean() / 2)
-    bias = _NORMAL.inv_cdf(below)
-    deviations = data - mean
-    skew = float((deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5))
-    width = _student_t(n - 1) * (n / (n - 1)) ** 0.5
-    low, high = np.quantile(means, [_corrected_level(bias, skew, z) for z in (-width, width)])
-    return float(low), float(high)
+    mean = float(data @ sizes / sizes.sum())
+    # The ends differ from the mean by rounding alone where all values lie at a bound.
+    low = min(mean, lowest + _lower_end(data - lowest, sizes))
+    high = max(mean, highest - _lower_end(highest - data, sizes))
+    return low, high
 
 
-def paired_permutation_test(differences: Sequence[float]) -> float:
-    """Return the two-sided p-value of "the differences lie around 0", by drawing their signs at random.
+def difference_interval(
+    differences: Sequence[float], groups: Sequence[int] | None = None
+) -> tuple[float, float] | None:
+    """Return the 95 % interval of the mean of paired differences, which lie between -1 and 1.
 
-    It is the share of draws whose sum is further from 0, plus half of those as far, the real one included:
-    the mid-p value (Lancaster 1961), since for scores of 0 or 1 many draws have the same sum. With at most 13
-    differences other than 0 every choice of signs is counted. 1.0 if all are 0.
+    It is that of `mean_interval`, between bounds that follow from the data: a pair that was not seen may
+    differ by as much as the largest of the k differences other than 0, and by 1/k of that more (as one
+    estimates a largest number from k that were drawn), in either direction.
 
-    >>> paired_permutation_test([0.1, 0.2, 0.1, 0.3, 0.2, 0.1])  # half of 2 in 2 ** 6 choices
-    0.015625
+    None where `mean_interval` has none, and where no pair differs: then nothing is known of their size.
+
+    >>> low, high = difference_interval([0.0] * 8 + [0.5, 0.5])
+    >>> round(low, 2), round(high, 2)
+    (-0.16, 0.33)
+    >>> difference_interval([0.0] * 10)
     """
     data = np.asarray(differences, dtype=np.float64)
-    data = data[data != 0]  # the sign of 0 changes no sum
+    sizes = np.abs(data[np.abs(data) > _EQUAL])
+    if not len(sizes):
+        return None
+    largest = min(1.0, float(sizes.max()) * (1 + 1 / len(sizes)))
+    return mean_interval(differences, -largest, largest, groups)
+
+
+def _lower_end(values: Values, sizes: Values) -> float:
+    """Return the 2.5 % point of the weighted mean of `values`, which are 0 or more, and one value 0.
+
+    The weights are Dirichlet's, all ones. The point is that of a Beta distribution from 0 to the largest
+    value with the same mean and variance: exact for values that are all 0 or the largest one.
+    """
+    from scipy.special import betaincinv  # type: ignore[import-untyped]
+
+    largest = float(values.max())
+    if largest <= 0:
+        return 0.0
+    shares, weights = values / largest, sizes / sizes.mean()
+    number = len(shares)
+    mean = float(shares @ weights) / (number + 1)
+    spread = float((weights * (shares - mean)) @ (weights * (shares - mean))) + mean**2
+    variance = spread / ((number + 1) * (number + 2))
+    # Groups of very different sizes may have more variance than a Beta distribution has.
+    precision = max(1.0, mean * (1 - mean) / variance - 1)
+    return largest * float(betaincinv(mean * precision, (1 - mean) * precision, _TAIL))
+
+
+def paired_permutation_test(differences: Sequence[float], groups: Sequence[int] | None = None) -> float:
+    """Return the two-sided p-value of "the differences lie around 0", by choosing their signs at random.
+
+    It is the share of choices whose sum is as far from 0 as the real one, or further. It is exact for
+    differences of one size, where it is McNemar's exact test (1947), and for at most 13 others than 0: every
+    choice is counted. For more, 9,999 choices are drawn, and the real one counts as one of them. 1.0 if all
+    are 0.
+
+    groups  the number of each difference's group; the differences of a group change their signs together
+
+    >>> paired_permutation_test([0.1, 0.2, 0.1, 0.3, 0.2, 0.1])  # 2 in 2 ** 6 choices
+    0.03125
+    """
+    from scipy.special import bdtr
+
+    data = differing(differences, groups)
     n = len(data)
     if n == 0:
         return 1.0
-    if exact := 2**n <= FLIPS:
-        sums = data @ (2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1).T - 1)
-    else:
-        generator, batches = np.random.default_rng(0), []
-        for rows in _batch_sizes(FLIPS, n):
-            bits = np.frombuffer(generator.bytes(rows * -(-n // 8)), dtype=np.uint8)
-            positive = np.unpackbits(bits.reshape(rows, -1), axis=1, count=n)
-            batches.append(2 * (positive @ data) - data.sum())
-        sums = np.concatenate(batches)
+    sizes = np.abs(data)
+    if np.ptp(sizes) < _EQUAL:
+        positive = int((data > 0).sum())
+        return min(1.0, 2 * float(bdtr(min(positive, n - positive), n, 0.5)))
     # Sums of the same numbers in another order differ in their last bits, hence the tolerance.
-    observed, sums, tolerance = abs(float(data.sum())), abs(sums), 1e-9 * float(abs(data).sum())
-    extreme = float((sums >= observed - tolerance).sum() + (sums > observed + tolerance).sum()) / 2
-    return extreme / 2**n if exact else (0.5 + extreme) / (1 + FLIPS)
+    least = abs(float(data.sum())) - _EQUAL * float(sizes.sum())
+    if 2**n <= FLIPS:
+        signs = 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1) - 1
+        return float((np.abs(signs @ data) >= least).mean())
+    as_far = int((np.abs(_drawn_sums(sizes)) >= least).sum())
+    return (1 + as_far) / (1 + FLIPS)
+
+
+def differing(differences: Sequence[float], groups: Sequence[int] | None = None) -> Values:
+    """Return the differences other than 0, or the sums of groups; a sign changes no sum of 0."""
+    data = np.asarray(differences, dtype=np.float64)
+    if groups is not None:
+        data, _ = _by_group(data, groups)
+    return data[np.abs(data) > _EQUAL]
+
+
+def _drawn_sums(sizes: Values) -> Values:
+    """Draw the sum of the sizes with random signs, `FLIPS` times."""
+    generator = np.random.default_rng(0)
+    ordered = np.sort(sizes)[::-1]
+    largest = ordered[:_MOST_SIGNS]
+    rest = ordered[_MOST_SIGNS:]
+    n = len(largest)
+    batches = []
+    for rows in _batch_sizes(FLIPS, n):
+        bits = np.frombuffer(generator.bytes(rows * -(-n // 8)), dtype=np.uint8)
+        positive = np.unpackbits(bits.reshape(rows, -1), axis=1, count=n)
+        batches.append(2 * (positive @ largest) - largest.sum())
+    sums = np.concatenate(batches)
+    if len(rest):
+        sums = sums + math.sqrt(float(rest @ rest)) * generator.standard_normal(FLIPS)
+    return np.asarray(sums, dtype=np.float64)
+
+
+def _by_group(data: Values, groups: Sequence[int]) -> tuple[Values, Values]:
+    """Return the sum and the number of values of each group."""
+    _, numbers = np.unique(np.asarray(groups, dtype=np.int64), return_inverse=True)
+    sums = np.bincount(numbers, weights=data)
+    sizes = np.bincount(numbers, weights=np.ones(len(numbers)))
+    return np.asarray(sums), np.asarray(sizes)
 
 
 def _batch_sizes(rows: int, width: int) -> Iterator[int]:
     largest = max(1, _BATCH // width)
     for start in range(0, rows, largest):
         yield min(largest, rows - start)
-
-
-def _corrected_level(bias: float, skew: float, z: float) -> float:
-    """Return the level of the quantile of drawn means that is the interval's end at `z` normal deviations."""
-    shifted = bias + z
-    return _NORMAL.cdf(bias + shifted / (1 - skew * shifted))  # |skew| < 1/6, |shifted| < 4
-
-
-def _student_t(freedom: int) -> float:
-    """Return the 97.5 % point of Student's t, to 0.01 (Abramowitz and Stegun 1964, 26.7.5).
-
-    >>> round(_student_t(4), 2), round(_student_t(29), 3)
-    (2.77, 2.045)
-    """
-    if freedom <= len(_STUDENT_T):
-        return _STUDENT_T[freedom - 1]
-    z, d = _NORMAL.inv_cdf(1 - _TAIL), freedom
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / (96 * d**2)
-    return z + (z**3 + z) / (4 * d) + second + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * d**3)

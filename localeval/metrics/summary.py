@@ -28,8 +28,11 @@ class Summary:
     """One metric over a run: means of the scored samples, their intervals, and the counts by status.
 
     value, soft              means, 0 to 1; None when no sample was scored
-    interval, soft_interval  95 % interval (low, high) for samples of this kind; None below two scored
+    interval, soft_interval  95 % interval (low, high) for samples of this kind; None below two scored, or
+                             below two groups
     lowest, highest          the mean of `value` if every failed sample scored 0, or 1
+    groups                   number of groups of the scored samples, which the intervals take as units; None
+                             where no two of them share the column `group`
     """
 
     value: float | None
@@ -41,6 +44,7 @@ class Summary:
     soft_interval: tuple[float, float] | None = None
     lowest: float | None = None
     highest: float | None = None
+    groups: int | None = None
 
 
 def choose_metrics(names: Iterable[str]) -> list[Metric]:
@@ -117,42 +121,108 @@ def compute_all(
     return {m.name: undefined_reason(m, sample) or compute(m, records, options, curves) for m in metrics}
 
 
-def summarize(metrics: Iterable[str], samples: Iterable[Mapping[str, Score]]) -> dict[str, Summary]:
+def summarize(
+    metrics: Iterable[str], samples: Iterable[tuple[Mapping[str, Score], str | None]]
+) -> dict[str, Summary]:
     """Average each metric over the scored samples only; the others are counted, never averaged in.
 
-    `samples` are read once: each may be read from a disk.
+    samples  the scores of each, and its group (see `group_of`); read once: each may be read from a disk
 
     >>> scored, failed = [Score(1.0, 0.9), Score(0.5, 0.4)], [Score.failed("timeout")] * 2
     >>> scores = [*scored, Score.undefined("no_contexts"), *failed]
-    >>> summary = summarize(["mine"], ({"mine": score} for score in scores))["mine"]
+    >>> summary = summarize(["mine"], (({"mine": score}, None) for score in scores))["mine"]
     >>> summary.value, summary.lowest, summary.highest
     (0.75, 0.375, 0.875)
     """
-    from localeval.metrics.statistics import bootstrap_ci
+    collected = {name: _Collected() for name in metrics}
+    numbers = GroupNumbers()
+    for scores, group in samples:
+        number = numbers.of(group)
+        for name, scores_of_metric in collected.items():
+            scores_of_metric.add(scores[name], number)
+    return {name: scores_of_metric.summary() for name, scores_of_metric in collected.items()}
 
-    collected = {name: (array("d"), array("d"), Counter[str]()) for name in metrics}
-    for scores in samples:
-        for name, (values, softs, count) in collected.items():
-            score = scores[name]
-            count[score.status] += 1
-            if score.value is not None:
-                values.append(score.value)
-            if score.soft is not None:
-                softs.append(score.soft)
-    return {
-        name: Summary(
-            _mean(values),
-            _mean(softs),
-            count["scored"],
-            count["undefined"],
-            count["failed"],
-            interval=bootstrap_ci(values),
-            soft_interval=bootstrap_ci(softs),
-            lowest=_mean([*values, *[0.0] * count["failed"]]),
-            highest=_mean([*values, *[1.0] * count["failed"]]),
+
+def group_of(sample: Sample) -> str | None:
+    """Return the sample's column `group`; samples of one group are alike, such as answers to one question.
+
+    >>> group_of(Sample(response="Tea.", group=7)), group_of(Sample(response="Tea."))
+    ('7', None)
+    """
+    value = (sample.model_extra or {}).get("group")
+    return None if value is None else str(value)
+
+
+def fewest_to_differ(level: float) -> int:
+    """Return how many differences other than 0 there must be for a p-value below `level`.
+
+    >>> fewest_to_differ(0.05)  # of 5 all in one direction, p is 2 / 2 ** 5
+    6
+    """
+    return math.floor(1 - math.log2(level)) + 1
+
+
+class GroupNumbers:
+    """Numbers groups from 0 on, in the order in which they come; a sample without a group is its own."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._count = 0
+
+    def of(self, group: str | None) -> int:
+        """Return the number of the group, a new one for None."""
+        known = None if group is None else self._numbers.get(group)
+        if known is not None:
+            return known
+        number = self._count
+        self._count += 1
+        if group is not None:
+            self._numbers[group] = number
+        return number
+
+
+def shared_groups(numbers: Sequence[int]) -> Sequence[int] | None:
+    """Return the numbers of groups; None where no two are equal, so that each sample is its own.
+
+    >>> shared_groups([0, 1, 0]), shared_groups([0, 1, 2])
+    ([0, 1, 0], None)
+    """
+    return numbers if len(set(numbers)) < len(numbers) else None
+
+
+class _Collected:
+    """The scores of one metric, as they come."""
+
+    def __init__(self) -> None:
+        self._values = array("d")
+        self._softs = array("d")
+        self._groups = array("q")  # of each scored sample
+        self._count = Counter[str]()
+
+    def add(self, score: Score, group: int) -> None:
+        self._count[score.status] += 1
+        if score.value is not None:
+            self._values.append(score.value)
+            self._softs.append(score.value if score.soft is None else score.soft)
+            self._groups.append(group)
+
+    def summary(self) -> Summary:
+        from localeval.metrics.statistics import mean_interval
+
+        failed = self._count["failed"]
+        groups = shared_groups(self._groups)
+        return Summary(
+            _mean(self._values),
+            _mean(self._softs),
+            self._count["scored"],
+            self._count["undefined"],
+            failed,
+            interval=mean_interval(self._values, groups=groups),
+            soft_interval=mean_interval(self._softs, groups=groups),
+            lowest=_mean([*self._values, *[0.0] * failed]),
+            highest=_mean([*self._values, *[1.0] * failed]),
+            groups=None if groups is None else len(set(groups)),
         )
-        for name, (values, softs, count) in collected.items()
-    }
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SCORES, STATEMENTS = "scores.csv", "statements.csv"
 STATEMENT_COLUMNS = (
     *("id", "judgement", "sentence", "statement", "probability", "verdict"),
-    *("evidence", "context", "unknown_numbers", "reason", "unjudged"),
+    *("evidence", "context", "unknown_numbers", "likelier_value", "reason", "unjudged"),
 )
 _WITH_VERDICTS = {
     name for name, judgement in JUDGEMENTS.items() if judgement.record in (GroundingRecord, SupportRecord)
@@ -85,19 +85,24 @@ def _unjudged(records: Mapping[str, Any]) -> Iterator[tuple[str, UnjudgedText]]:
 
 
 def _verdicts(name: str, records: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield (sentence, statement, verdict, unknown numbers, reason) for each verdict of a judgement."""
+    """Yield (sentence, statement, verdict, unknown numbers, likelier value, reason) for each verdict."""
     record = records[name]
     if isinstance(record, GroundingRecord):
         for item in record.sentences:
-            yield item.sentence, item.sentence, item, "", ""
+            yield item.sentence, item.sentence, item, "", _likelier_value(item), ""
     elif isinstance(record, SupportRecord):
         statements = records.get(JUDGEMENTS[name].needs[0])
         if isinstance(statements, StatementsRecord):
             reasons = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
             for verdict, reason in zip(record.verdicts, chain(reasons, repeat("")), strict=False):
                 sentence = statements.sentences[verdict.sentence].sentence
-                numbers, reason = " ".join(verdict.unknown_numbers), reason or verdict.reason or ""
-                yield sentence, verdict.statement, verdict, numbers, reason
+                numbers = " ".join(verdict.unknown_numbers)
+                likelier = _likelier_value(verdict)
+                yield sentence, verdict.statement, verdict, numbers, likelier, reason or verdict.reason or ""
+
+
+def _likelier_value(verdict: Any) -> str:
+    return verdict.binding.likelier_value if verdict.binding else ""
 
 
 @lru_cache(maxsize=64, typed=True)  # rows of a sample repeat its texts

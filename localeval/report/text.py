@@ -78,6 +78,11 @@ def as_text(result: Result) -> str:
         for name, mean in means:
             lines.append(f"{name}: {mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed")
     for name, mean in means:
+        if mean.groups is not None:
+            lines.append(
+                f"{name}: its intervals take the {mean.groups} groups of the column group as units, not the "
+                f"{mean.scored} samples"
+            )
         if mean.failed:
             lines.append(
                 f"{name}: with the {mean.failed} failed, the mean lies between {number(mean.lowest)} (if all "

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from heapq import nsmallest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from rich.text import Text
 
 from localeval.errors import InputError, NotComparable
 from localeval.metrics import Score
 from localeval.metrics.signature import differences
-from localeval.metrics.summary import SIGNIFICANT
+from localeval.metrics.summary import (
+    SIGNIFICANT,
+    GroupNumbers,
+    fewest_to_differ,
+    group_of,
+    shared_groups,
+)
 from localeval.report.text import MOST_NAMED, new_table, number, printed
 from localeval.runs.folder import load
-from localeval.runs.result import Result
+from localeval.runs.result import Result, SampleResult
 from localeval.text.display import digits, join_some, printable
 
 MOST_MOVED = 5
@@ -29,8 +38,9 @@ class Difference:
     """The means of one kind of score over the same samples in both runs.
 
     a, b        means over the pairs, 0 to 1; `difference` is b - a
-    interval    the 95 % interval of `difference`; None for one pair
+    interval    the 95 % interval of `difference`; None for one pair or group, and where no pair differs
     p           of `paired_permutation_test`; not corrected for the number of metrics
+    differing   number of pairs, or of groups, that differ: fewer than six can't show a difference
     """
 
     a: float
@@ -38,6 +48,7 @@ class Difference:
     difference: float
     interval: tuple[float, float] | None
     p: float
+    differing: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,11 @@ class Compared:
     scored             (in the first run, in the second), of all samples of that run
     undefined, failed  (in the first run, in the second), of the samples that both runs have
     moved              the samples whose `soft` changed most, at most five, the largest change first
+    stopped            of the samples scored in the first run, number of those undefined in the second
+    broken             of these samples, number of those that failed in the second
+    groups             number of groups of the pairs, which interval and p take as units; None where no two
+                       pairs share the column `group` of the first run
+    higher_is_better   whether more is better; None where that is not known
     """
 
     value: Difference | None
@@ -71,6 +87,10 @@ class Compared:
     undefined: tuple[int, int]
     failed: tuple[int, int]
     moved: tuple[LargestChange, ...]
+    stopped: int = 0
+    broken: int = 0
+    groups: int | None = None
+    higher_is_better: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +135,7 @@ class Comparison:
             table.add_row("  soft", *_cells(metric.soft), "")
             undefined, failed = (f"{a} in A, {b} in B" for a, b in (metric.undefined, metric.failed))
             counts.append(f"{name}: {metric.pairs} scored in both; undefined {undefined}; failed {failed}")
+            counts += [f"{name}: {note}" for note in notes_on(metric)]
             for i, change in enumerate(metric.moved):
                 label = "" if i else printable(name)
                 scores = map(number, (change.a, change.b, change.soft_a, change.soft_b))
@@ -127,6 +148,25 @@ class Comparison:
         changes = ["", *printed(moved, 110)] if moved.row_count else []
         lines = [*printed(table, 110), *map(printable, counts), *changes, "", *map(printable, notes)]
         return "\n".join(lines)
+
+
+def notes_on(metric: Compared) -> list[str]:
+    """List what a reader of a metric's interval and p-value must know, one sentence each."""
+    notes = []
+    if metric.groups is not None:
+        notes.append(f"interval and p take the {metric.groups} groups of the column group as units")
+    if metric.stopped:
+        notes.append(f"{metric.stopped} of {metric.scored[0]} samples scored in A are undefined in B")
+    if metric.value is None:
+        return notes
+    fewest, units = fewest_to_differ(SIGNIFICANT), "groups" if metric.groups else "pairs"
+    if metric.value.differing == 0:
+        notes.append(f"no {units[:-1]} differs, so there is no interval")
+    elif metric.value.differing < fewest:
+        notes.append(
+            f"{metric.value.differing} of the {units} differ; a difference can be shown from {fewest} on"
+        )
+    return notes
 
 
 def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = False) -> Comparison:
@@ -150,17 +190,8 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
             f"{'; '.join(incompatible)}. Judge one of them again as the other was, or compare them all the "
             "same (`compare --force`)."
         )
-    positions = {item.sample.id: index for index, item in enumerate(second.samples)}
-    paired, changed = 0, []
-    scores: dict[str, list[tuple[str, Score, Score]]] = {name: [] for name in shared}
-    for item in first.samples:
-        if item.sample.id in positions:
-            other = second.samples[positions[item.sample.id]]
-            paired += 1
-            if item.sample.user_input != other.sample.user_input:
-                changed.append(item.sample.id)
-            for name in shared:
-                scores[name].append((item.sample.id, item.scores[name], other.scores[name]))
+    pairs = {name: _Pairs() for name in shared}
+    changed, paired = _collect(first, second, pairs)
     if not paired:
         raise InputError("the runs have no sample in common: no id of the first is in the second.")
     warnings = [f"not made in the same surroundings: {'; '.join(environment)}"] if environment else []
@@ -177,7 +208,7 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
     return Comparison(
         a="A" if isinstance(a, Result) else str(a),
         b="B" if isinstance(b, Result) else str(b),
-        metrics={name: _compared(name, first, second, scores[name]) for name in shared},
+        metrics={name: _compared(name, first, second, pairs[name]) for name in shared},
         missing=tuple(name for name in first.metrics if name not in shared),
         paired=paired,
         only_a=len(first.samples) - paired,
@@ -187,16 +218,83 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
     )
 
 
-def _compared(
-    metric: str, first: Result, second: Result, pairs: Sequence[tuple[str, Score, Score]]
-) -> Compared:
+class _Pairs:
+    """The scores of one metric for the samples that both runs have.
+
+    ids, groups        of the pairs that both runs scored: the sample's id, and the number of its group
+    scores             of these pairs: `value` in both runs, then `soft` in both
+    statuses           (status in the first run, in the second) -> number of pairs
+    scored             number of scored samples (in the first run, in the second), paired or not
+    """
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.groups = array("q")
+        self.scores = (array("d"), array("d"), array("d"), array("d"))
+        self.statuses = Counter[tuple[str, str]]()
+        self.scored = [0, 0]
+
+    def add(self, sample_id: str, group: int, a: Score, b: Score) -> None:
+        self.statuses[a.status, b.status] += 1
+        numbers = (a.value, b.value, a.soft, b.soft)
+        if None in numbers:
+            return
+        self.ids.append(sample_id)
+        self.groups.append(group)
+        for column, number_of_score in zip(self.scores, numbers, strict=True):
+            column.append(cast("float", number_of_score))
+
+    def count(self, first: str = "", second: str = "") -> int:
+        """Count the pairs with these statuses; "" is any."""
+        return sum(count for (a, b), count in self.statuses.items() if first in ("", a) and second in ("", b))
+
+
+def _collect(first: Result, second: Result, pairs: Mapping[str, _Pairs]) -> tuple[list[str], int]:
+    """Read both runs once, into `pairs`; return the ids whose question changed, and the number of pairs.
+
+    Where the samples have the same order in both, as runs of one file have, no sample is looked for.
+    """
+    changed: list[str] = []
+    paired = 0
+    numbers = GroupNumbers()
+    # The samples of the second run that were read before their turn came, or not yet.
+    positions: dict[str, int] = {}
+    ahead = iter(enumerate(second.samples))
+    for item in first.samples:
+        other = None
+        if item.sample.id in positions:
+            other = second.samples[positions.pop(item.sample.id)]
+        else:
+            for index, candidate in ahead:
+                _count_scored(candidate, 1, pairs)
+                if candidate.sample.id == item.sample.id:
+                    other = candidate
+                    break
+                positions[candidate.sample.id] = index
+        _count_scored(item, 0, pairs)
+        if other is None:
+            continue
+        paired += 1
+        if item.sample.user_input != other.sample.user_input:
+            changed.append(item.sample.id)
+        group = numbers.of(group_of(item.sample))
+        for name, pairs_of_metric in pairs.items():
+            pairs_of_metric.add(item.sample.id, group, item.scores[name], other.scores[name])
+    for _, candidate in ahead:
+        _count_scored(candidate, 1, pairs)
+    return changed, paired
+
+
+def _count_scored(item: SampleResult, run: int, pairs: Mapping[str, _Pairs]) -> None:
+    for name, pairs_of_metric in pairs.items():
+        pairs_of_metric.scored[run] += item.scores[name].status == "scored"
+
+
+def _compared(metric: str, first: Result, second: Result, pairs: _Pairs) -> Compared:
     """Compare a metric by its scores for the samples that both runs have."""
-    scored = [
-        LargestChange(sample_id, a.value, b.value, a.soft, b.soft)
-        for sample_id, a, b in pairs
-        if a.value is not None and a.soft is not None and b.value is not None and b.soft is not None
-    ]
-    value = _difference([s.a for s in scored], [s.b for s in scored])
+    before, after, soft_before, soft_after = pairs.scores
+    groups = shared_groups(pairs.groups)
+    value = _difference(before, after, groups)
     higher = {**first.higher_is_better, **second.higher_is_better}.get(metric)
     finding: Conclusion
     if value is None:
@@ -207,34 +305,49 @@ def _compared(
         finding = "differs"
     else:
         finding = "better" if (value.difference > 0) == higher else "worse"
-
-    def count_status(status: str) -> tuple[int, int]:
-        return sum(a.status == status for _, a, _ in pairs), sum(b.status == status for _, _, b in pairs)
-
-    def count_scored(run: Result) -> int:
-        return sum(item.scores[metric].status == "scored" for item in run.samples)
-
-    moved = sorted((s for s in scored if s.soft_a != s.soft_b), key=lambda s: -abs(s.soft_b - s.soft_a))
     return Compared(
         value=value,
-        soft=_difference([s.soft_a for s in scored], [s.soft_b for s in scored]),
+        soft=_difference(soft_before, soft_after, groups),
         finding=finding,
-        pairs=len(scored),
-        scored=(count_scored(first), count_scored(second)),
-        undefined=count_status("undefined"),
-        failed=count_status("failed"),
-        moved=tuple(moved[:MOST_MOVED]),
+        pairs=len(pairs.ids),
+        scored=(pairs.scored[0], pairs.scored[1]),
+        undefined=(pairs.count("undefined", ""), pairs.count("", "undefined")),
+        failed=(pairs.count("failed", ""), pairs.count("", "failed")),
+        moved=_moved_most(pairs),
+        stopped=pairs.count("scored", "undefined"),
+        broken=pairs.count("scored", "failed"),
+        groups=None if groups is None else len(set(groups)),
+        higher_is_better=higher,
     )
 
 
-def _difference(before: Sequence[float], after: Sequence[float]) -> Difference | None:
-    from localeval.metrics.statistics import bootstrap_ci, paired_permutation_test
+def _moved_most(pairs: _Pairs) -> tuple[LargestChange, ...]:
+    before, after, soft_before, soft_after = pairs.scores
+    differing = [i for i in range(len(pairs.ids)) if soft_before[i] != soft_after[i]]
+    # Of equal changes the first ones come first.
+    largest = nsmallest(MOST_MOVED, differing, key=lambda i: -abs(soft_after[i] - soft_before[i]))
+    return tuple(
+        LargestChange(pairs.ids[i], before[i], after[i], soft_before[i], soft_after[i]) for i in largest
+    )
+
+
+def _difference(
+    before: Sequence[float], after: Sequence[float], groups: Sequence[int] | None
+) -> Difference | None:
+    from localeval.metrics.statistics import difference_interval, differing, paired_permutation_test
 
     if not before:
         return None
     changes = [b - a for a, b in zip(before, after, strict=True)]
     a, b, difference = (sum(numbers) / len(changes) for numbers in (before, after, changes))
-    return Difference(a, b, difference, bootstrap_ci(changes, -1, 1), paired_permutation_test(changes))
+    return Difference(
+        a,
+        b,
+        difference,
+        interval=difference_interval(changes, groups),
+        p=paired_permutation_test(changes, groups),
+        differing=len(differing(changes, groups)),
+    )
 
 
 def _cells(difference: Difference | None) -> list[str]:

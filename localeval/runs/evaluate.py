@@ -77,7 +77,8 @@ def evaluate(
     options   those of `localeval.prompts.options.Options`
 
     Raises InputError or ModelError before any sample is judged; later only FolderError, as for a full disk,
-    and ModelBroken for a model file that was replaced. A sample that can't be scored has a `Score` with the
+    ModelBroken for a model file that was replaced, and EngineFailing where sample after sample fails by the
+    engine (see `localeval.runs.workers.Brake`). A sample that can't be scored has a `Score` with the
     reason.
 
     >>> result = evaluate("samples.jsonl", metrics=["faithfulness"])         # doctest: +SKIP

@@ -5,31 +5,111 @@ Their syntax, and when they are missed: localeval/runs/README.md.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.etree import ElementTree
 
 from localeval.errors import InputError, LocalevalError
 from localeval.metrics import METRICS
-from localeval.metrics.summary import SIGNIFICANT, choose_metrics
-from localeval.runs.compare import Comparison, compare
+from localeval.metrics.summary import SIGNIFICANT, Summary, choose_metrics, fewest_to_differ
+from localeval.runs.compare import Compared, Comparison, compare
 from localeval.runs.result import Result
 from localeval.text.display import digits, printable, shorten
 
 _ROUNDING = 1e-9  # a mean of 0.8 may be stored as 0.7999999999999999
 _LEAST_SHARE = 0.5  # of the samples that the baseline scored: fewer do not represent the whole
 
+# Where too few pairs differ for a test, a mean that fell by more than this is a miss. One sample of 20 that
+# falls from 1 to 0 moves the mean as far.
+_UNTESTED_DROP = 0.05
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a gate: its description, what was found, and whether it was missed."""
+    """The outcome of a gate: its description, what was found, and whether it was missed.
+
+    shown  False where it is not missed, but these samples can't show that it is met
+    """
 
     gate: str
     found: str
     missed: bool
+    shown: bool = True
 
     def __str__(self) -> str:
-        return f"gate {'missed' if self.missed else 'met'}: {self.gate}: {self.found}"
+        state = "missed" if self.missed else "met" if self.shown else "not shown"
+        return f"gate {state}: {self.gate}: {self.found}"
+
+
+@dataclass(frozen=True)
+class Most:
+    """The most samples of a kind that a gate allows: a share of the samples, or a number of them.
+
+    >>> Most.read("--max-failed", "0.1").exceeded(2, of=16), Most.read("--max-failed", "2").exceeded(2, of=16)
+    (True, False)
+    """
+
+    limit: float
+    is_share: bool = True
+
+    @classmethod
+    def read(cls, option: str, text: str) -> Most:
+        """Parse "0.05" or "5%" as a share, and "3" as a number. Raises InputError for another form."""
+        text = text.strip()
+        if text.isdecimal():
+            return cls(int(text), is_share=False)
+        number = text.removesuffix("%")
+        try:
+            limit = float(number) / (100 if number != text else 1)
+        except ValueError:
+            limit = math.nan
+        if not 0 <= limit <= 1:
+            raise InputError(
+                f"{option} {shorten(text)}: write a share of the samples, as 0.05 or 5%, or a number of "
+                "them, as 3."
+            )
+        return cls(limit)
+
+    def exceeded(self, count: int, of: int) -> bool:
+        """Report whether `count` of so many samples are too many."""
+        most = self.limit * of if self.is_share else self.limit
+        return count > most + _ROUNDING
+
+    def __str__(self) -> str:
+        return f"{100 * self.limit:g} %" if self.is_share else f"{self.limit:g}"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many samples may have no score before a gate is missed.
+
+    failed     of all samples of the run, the rows that were skipped included
+    undefined  of all samples of the run
+    stopped    of the samples that the baseline scored, those that are undefined now
+    broken     of these samples, those that failed now
+    """
+
+    failed: Most = Most(0.05)
+    undefined: Most = Most(0.5)
+    stopped: Most = Most(0.05)
+    broken: Most = Most(0.05)
+
+    @classmethod
+    def read(cls, max_failed: str | None = None, max_undefined: str | None = None) -> Limits:
+        """Parse the options --max-failed and --max-undefined; None is the default. Raises InputError."""
+        limits = cls()
+        if max_failed is not None:
+            failed = Most.read("--max-failed", max_failed)
+            limits = replace(limits, failed=failed, broken=failed)
+        if max_undefined is not None:
+            undefined = Most.read("--max-undefined", max_undefined)
+            limits = replace(limits, undefined=undefined, stopped=undefined)
+        return limits
+
+
+DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -70,18 +150,26 @@ class Bound:
             raise InputError(f"{option} {shorten(text)}: of {metric}, {better} is better; use {other}.")
         return cls(metric, limit, "soft" in parts, side in parts, over)
 
-    def check(self, result: Result) -> Outcome:
-        """Check the bound on a result. Raises InputError where the result has no such metric."""
+    def check(self, result: Result, limits: Limits = DEFAULT_LIMITS) -> Outcome:
+        """Check the bound on a result. Raises InputError where the result has no such metric.
+
+        It is missed, too, where more samples than `limits` have no score.
+        """
         mean = result[self.metric]
+        skipped = len(result.skipped)
+        counts = (
+            f"({mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed, {skipped} skipped)"
+        )
         interval = mean.soft_interval if self.soft else mean.interval
         center = mean.soft if self.soft else mean.value
         measured = (interval and interval[self.over]) if self.end else center
         if measured is None:
-            counts = f"{mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed"
-            return Outcome(str(self), f"no value to check ({counts})", missed=True)
+            return Outcome(str(self), f"no value to check {counts}", missed=True)
         excess = measured - self.limit if self.over else self.limit - measured
-        text = digits(measured, self.limit) if abs(excess) > _ROUNDING else f"{measured:.4f}"
-        return Outcome(str(self), text, missed=excess > _ROUNDING)
+        text = _against(measured, self.limit)
+        too_many = _too_many(mean, skipped, limits)
+        found = "; ".join([f"{text} {counts}", *too_many])
+        return Outcome(str(self), found, missed=excess > _ROUNDING or bool(too_many))
 
     def __str__(self) -> str:
         end = ("upper" if self.over else "lower") + " end of the 95 % interval of the " if self.end else ""
@@ -90,7 +178,81 @@ class Bound:
         return f"{self.metric}: {end}{soft}mean {'at most' if self.over else 'at least'} {limit}"
 
 
-def gates_against(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], tuple[str, ...]]:
+def count_gates(result: Result, metrics: Sequence[str], limits: Limits) -> list[Outcome]:
+    """Return a gate for each of the metrics: not too many samples of it failed, or are undefined."""
+    outcomes = []
+    for metric in metrics:
+        mean = result[metric]
+        skipped = len(result.skipped)
+        gate = f"{metric}: at most {limits.failed} failed or skipped, {limits.undefined} undefined"
+        found = f"{mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed, {skipped} skipped"
+        too_many = _too_many(mean, skipped, limits)
+        outcomes.append(Outcome(gate, "; ".join([found, *too_many]), missed=bool(too_many)))
+    return outcomes
+
+
+def _against(number: float, limit: float) -> str:
+    """Format a number so that it shows on which side of the limit it is."""
+    return digits(number, limit) if abs(number - limit) > _ROUNDING else f"{number:.4f}"
+
+
+def _too_many(mean: Summary, skipped: int, limits: Limits) -> list[str]:
+    """List the kinds of samples without a score of which there are more than the limits allow."""
+    rows = mean.scored + mean.undefined + mean.failed + skipped
+    found = []
+    if limits.failed.exceeded(mean.failed + skipped, rows):
+        found.append(f"more than {limits.failed} failed or were skipped (--max-failed)")
+    if limits.undefined.exceeded(mean.undefined, rows):
+        found.append(f"more than {limits.undefined} are undefined (--max-undefined)")
+    return found
+
+
+@dataclass(frozen=True)
+class Drop:
+    """The most by which the mean of a metric may get worse from one run to the next."""
+
+    metric: str
+    limit: float
+    soft: bool = False
+
+    @staticmethod
+    def is_one(text: str) -> bool:
+        """Report whether a value of --fail-on-drop is a bound, and not a run.
+
+        >>> Drop.is_one("faithfulness:drop=0.05"), Drop.is_one("runs/before")
+        (True, False)
+        """
+        return re.fullmatch(r"[\w.-]+(:soft)?:drop=[^/\\]*", text.strip()) is not None
+
+    @classmethod
+    def read(cls, text: str) -> Drop:
+        """Parse a bound. Raises InputError for another form, or an unknown metric.
+
+        >>> Drop.read("faithfulness:drop=0.05")
+        Drop(metric='faithfulness', limit=0.05, soft=False)
+        """
+        name, _, number = text.strip().partition("=")
+        metric, *parts = name.split(":")
+        try:
+            limit = float(number)
+        except ValueError:
+            limit = -1.0
+        if not 0 <= limit <= 1:
+            raise InputError(
+                f"--fail-on-drop {shorten(text)}: write METRIC:drop=NUMBER or METRIC:soft:drop=NUMBER, with "
+                "a number from 0 to 1."
+            )
+        choose_metrics([metric])
+        return cls(metric, limit, "soft" in parts)
+
+
+def gates_against(
+    result: Result,
+    baseline: Result,
+    where: str,
+    drops: Sequence[Drop] = (),
+    limits: Limits = DEFAULT_LIMITS,
+) -> tuple[list[Outcome], tuple[str, ...]]:
     """Return (the gates of `drop_gates`, warnings) against `baseline`, which the caller knows as `where`.
 
     Where the runs can't be compared, the result is one missed gate.
@@ -107,31 +269,109 @@ def gates_against(result: Result, baseline: Result, where: str) -> tuple[list[Ou
         if any(comparison.failed):
             before, after = comparison.failed
             warnings.append(f"{metric}: failed in that run: {before}, in this one: {after}; {not_compared}")
-    return drop_gates(compared, where), tuple(warnings)
+        if comparison.stopped:
+            stopped = f"scored in that run and undefined in this one: {comparison.stopped}"
+            warnings.append(f"{metric}: {stopped}; {not_compared}")
+    return drop_gates(compared, where, drops, limits), tuple(warnings)
 
 
-def drop_gates(compared: Comparison, where: str) -> list[Outcome]:
-    """Return a gate for each metric of the first run, `where`: in the second it is there and not worse."""
-    outcomes, gate = [], f"no drop from {printable(where)}"
+def drop_gates(
+    compared: Comparison, where: str, drops: Sequence[Drop] = (), limits: Limits = DEFAULT_LIMITS
+) -> list[Outcome]:
+    """Return a gate for each metric of the first run, `where`: in the second it is there and not worse.
+
+    A metric with bounds in `drops` has a gate for each of these instead of a test.
+    """
+    outcomes = []
     for metric, comparison in compared.metrics.items():
-        few = comparison.pairs < _LEAST_SHARE * comparison.scored[0]
-        text = "no sample was scored in both runs"
-        if comparison.value is not None:
-            text = "fewer than half of the samples were scored again: " if few else ""
-            text += f"{comparison.finding} over {comparison.pairs} of {comparison.scored[0]} samples "
-            p = digits(comparison.value.p, SIGNIFICANT)
-            text += f"({comparison.value.a:.4f} before, {comparison.value.b:.4f} now, p = {p})"
-        missed = few or comparison.finding in ("worse", "differs", "nothing to compare")
-        outcomes.append(Outcome(f"{metric}: {gate}", text, missed))
+        bounds: list[Drop | None] = [drop for drop in drops if drop.metric == metric]
+        for bound in bounds or [None]:
+            lost = _lost(comparison, compared.paired, limits)
+            outcomes.append(_drop_gate(metric, comparison, printable(where), bound, lost))
+    gate = f"no drop from {printable(where)}"
     for metric in compared.missing:
         outcomes.append(Outcome(f"{metric}: {gate}", "it is not computed in this run", missed=True))
+    for drop in drops:
+        if drop.metric not in compared.metrics and drop.metric not in compared.missing:
+            outcomes.append(Outcome(f"{drop.metric}: {gate}", "that run has no such metric", missed=True))
     return outcomes
 
 
+def _drop_gate(metric: str, comparison: Compared, where: str, bound: Drop | None, lost: list[str]) -> Outcome:
+    """Check the mean of one metric, against `bound` or by a test; `lost` are other reasons for a miss."""
+    soft = "soft " if bound and bound.soft else ""
+    gate = f"{metric}: no drop from {where}"
+    if bound is not None:
+        gate = f"{metric}: {soft}mean at most {bound.limit:g} worse than in {where}"
+    difference = comparison.soft if soft else comparison.value
+    if difference is None:
+        return Outcome(gate, "; ".join(["no sample was scored in both runs", *lost]), missed=True)
+    means = (
+        f"over {comparison.pairs} of {comparison.scored[0]} samples ({difference.a:.4f} before, "
+        f"{difference.b:.4f} now, p = {digits(difference.p, SIGNIFICANT)})"
+    )
+    drop = difference.difference if comparison.higher_is_better is False else -difference.difference
+    if comparison.higher_is_better is None:
+        drop = abs(difference.difference)
+    if bound is not None:
+        exceeds = drop - bound.limit > _ROUNDING
+        found = f"{_against(drop, bound.limit)} worse" if drop > _ROUNDING else "not worse"
+        return Outcome(gate, "; ".join([f"{found} {means}", *lost]), missed=exceeds or bool(lost))
+    fewest = fewest_to_differ(SIGNIFICANT)
+    if difference.differing < fewest and drop > _ROUNDING:
+        units = "groups" if comparison.groups else "samples"
+        found = (
+            f"a drop can't be shown, as {difference.differing} {units} differ, and {fewest} must; "
+            f"{_against(drop, _UNTESTED_DROP)} worse {means}"
+        )
+        missed = drop - _UNTESTED_DROP > _ROUNDING
+        if missed:
+            lost = [f"so a mean that fell by more than {_UNTESTED_DROP} is a miss", *lost]
+        return Outcome(gate, "; ".join([found, *lost]), missed=missed or bool(lost), shown=False)
+    found = f"{comparison.finding} {means}"
+    worse = comparison.finding in ("worse", "differs")
+    # The mean fell, and the test did not show that this is more than chance: nor is it shown that it is not.
+    shown = drop - _UNTESTED_DROP <= _ROUNDING
+    return Outcome(gate, "; ".join([found, *lost]), missed=worse or bool(lost), shown=shown)
+
+
+def _lost(comparison: Compared, paired: int, limits: Limits) -> list[str]:
+    """List why too many samples have no score: of those in both runs, and of those that the first scored."""
+    before = comparison.scored[0]
+    lost = []
+    for run, failed in zip(("in that run", "now"), comparison.failed, strict=True):
+        if limits.failed.exceeded(failed, paired):
+            lost.append(f"{failed} of {paired} failed {run}, more than {limits.failed} (--max-failed)")
+    if limits.undefined.exceeded(comparison.undefined[1], paired):
+        undefined = f"{comparison.undefined[1]} of {paired} are undefined now"
+        lost.append(f"{undefined}, more than {limits.undefined} (--max-undefined)")
+    if comparison.pairs < _LEAST_SHARE * before:
+        lost.append("fewer than half of the samples were scored again")
+    if limits.stopped.exceeded(comparison.stopped, before):
+        lost.append(
+            f"{comparison.stopped} that were scored are undefined now, more than {limits.stopped} "
+            "(--max-undefined)"
+        )
+    if limits.broken.exceeded(comparison.broken, before):
+        lost.append(
+            f"{comparison.broken} that were scored failed now, more than {limits.broken} (--max-failed)"
+        )
+    return lost
+
+
 def as_junit(outcomes: Sequence[Outcome], suite: str) -> str:
-    """Return JUnit XML: a test case per gate, a missed one as a failure; `suite` names what was evaluated."""
+    """Return JUnit XML: a test case per gate; `suite` names what was evaluated.
+
+    A missed gate is a failure, and one that can't be shown is skipped.
+    """
     missed = sum(outcome.missed for outcome in outcomes)
-    counts = {"tests": str(len(outcomes)), "failures": str(missed), "errors": "0", "skipped": "0"}
+    not_shown = sum(not (outcome.missed or outcome.shown) for outcome in outcomes)
+    counts = {
+        "tests": str(len(outcomes)),
+        "failures": str(missed),
+        "errors": "0",
+        "skipped": str(not_shown),
+    }
     root = ElementTree.Element("testsuites", counts)
     cases = ElementTree.SubElement(root, "testsuite", {"name": printable(suite), **counts})
     for outcome in outcomes:
@@ -139,6 +379,8 @@ def as_junit(outcomes: Sequence[Outcome], suite: str) -> str:
         case = ElementTree.SubElement(cases, "testcase", {"classname": "localeval.runs.gates", "name": name})
         if outcome.missed:
             ElementTree.SubElement(case, "failure", {"message": printable(str(outcome))})
+        elif not outcome.shown:
+            ElementTree.SubElement(case, "skipped", {"message": printable(outcome.found)})
         else:
             ElementTree.SubElement(case, "system-out").text = printable(outcome.found)
     ElementTree.indent(root)

@@ -23,7 +23,7 @@ from localeval.judgements.context import count_unjudged
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
-from localeval.metrics.summary import Summary, summarize
+from localeval.metrics.summary import Summary, group_of, summarize
 from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
 from localeval.samples import Sample, Skipped
@@ -178,7 +178,8 @@ class Result:
         if metric not in self.metrics:
             raise InputError(f"this run has no metric {metric!r}; it has: {', '.join(self.metrics)}.")
         if not self._summaries:
-            self._summaries = summarize(self.metrics, (s.scores for s in self.samples))
+            samples = ((item.scores, group_of(item.sample)) for item in self.samples)
+            self._summaries = summarize(self.metrics, samples)
         return self._summaries[metric]
 
     @property
@@ -203,13 +204,19 @@ class Result:
         return statements
 
     def summary(self) -> dict[str, dict[str, Any]]:
-        """Return for each metric the fields of its `Summary`, and `higher_is_better` where that is known."""
+        """Return for each metric the fields of its `Summary`, and `higher_is_better` where that is known.
+
+        `groups` is left out where no two samples share one.
+        """
         summary = {
             name: {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self[name]).items()}
             for name in self.metrics
         }
-        for name in summary.keys() & self.higher_is_better.keys():
-            summary[name]["higher_is_better"] = self.higher_is_better[name]
+        for name, fields in summary.items():
+            if fields["groups"] is None:
+                del fields["groups"]
+            if name in self.higher_is_better:
+                fields["higher_is_better"] = self.higher_is_better[name]
         return summary
 
     def head(self) -> dict[str, Any]:

@@ -24,13 +24,14 @@ from localeval import errors
 from localeval.engine.engine import Engine
 from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
-from localeval.errors import FolderError, InputError
+from localeval.errors import EngineFailing, FolderError, InputError
 from localeval.judge import Judge, late
 from localeval.judgements import JUDGEMENTS, Failure, Judgement, Records, make_records, with_needs
-from localeval.judgements.journal import Journal, find_believed, parse_record, put_failure
+from localeval.judgements.journal import PASSING, Journal, find_believed, parse_record, put_failure
 from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.system.offline import attempts, is_offline, offline
+from localeval.text.display import shorten
 
 LOG = logging.getLogger("localeval")
 
@@ -39,6 +40,13 @@ MOST_TRIES = 3
 
 AUTO_THREADS = 4
 """Threads per worker with `auto`, about: on 16 cores, 4 workers of 4 are faster than 1 of 16 or 16 of 1."""
+
+MOST_FAILED_AT_FIRST = 5
+"""Samples in a row that the engine fails, with none judged before, after which a run stops: by then the fault
+is not in a sample, and each lost sample costs `MOST_TRIES` starts of a worker."""
+
+MOST_FAILED_LATER = 50
+"""The same once a sample was judged: samples that are alike, such as long ones, often stand together."""
 
 GRACE = 5.0
 """Seconds after a sample's time limit in which a worker may still end its judgement; then it is ended. A
@@ -244,6 +252,33 @@ def _serve(pipe: Any, load: Callable[[], Judge], refuse_network: bool) -> None:
             pipe.send(result)
 
 
+class Brake:
+    """Stops a run in which every sample fails by the engine, or ends its worker."""
+
+    def __init__(self) -> None:
+        self._in_a_row = 0
+        self._most = MOST_FAILED_AT_FIRST
+
+    def check(self, records: Mapping[str, BaseModel]) -> None:
+        """Look at the records of the next sample. Raises EngineFailing."""
+        if not records:
+            return
+        failures = [record for record in records.values() if isinstance(record, Failure)]
+        broken = [failure for failure in failures if failure.failed in PASSING]
+        if not broken:
+            self._in_a_row, self._most = 0, MOST_FAILED_LATER
+            return
+        self._in_a_row += 1
+        last = broken[-1]
+        # A worker that ends costs the start of another one, so lost samples are never waited for.
+        most = MOST_FAILED_AT_FIRST if last.failed == "worker_lost" else self._most
+        if self._in_a_row >= most:
+            raise EngineFailing(
+                f"the last {self._in_a_row} samples all failed ({last.failed}: {shorten(last.detail)}), so "
+                "the run stops; what was judged is kept: mend the cause, then give the same command again."
+            )
+
+
 def threads_each(workers: int | Literal["auto"]) -> int:
     """Return the threads per worker, so that all share this machine's cores; 0 (all cores) for one worker.
 
@@ -282,7 +317,37 @@ def choose_workers(
                 "and nothing ends a judgement that hangs."
             )
         return InProcess(judge, timeout)
+    if count > 1:
+        _check_memory(judge, count)
     return Workers(judge, count, timeout=timeout)
+
+
+def _check_memory(judge: Judge, count: int) -> None:
+    """Raise InputError where so many workers need more memory than is free, so that some would be killed."""
+    if (memory := _memory(judge)) is None:
+        return
+    weights, each, free = memory
+    needed = weights + count * each
+    if needed > free:
+        most = max(1, (free - weights) // each)
+        raise InputError(
+            f"{count} workers need about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free; "
+            f"give --workers {most}, or auto, or a smaller --n-ctx."
+        )
+
+
+def _memory(judge: Judge) -> tuple[int, int, int] | None:
+    """Return the bytes of the weights, which workers share as they are mapped, of each worker, and free ones.
+
+    None where they are not known: for an engine without a model's file, or with layers on a GPU.
+    """
+    if judge.engine.settings.n_gpu_layers or not isinstance(judge.engine, Engine):
+        return None
+    need, free = judge.engine.memory(), available()
+    if not need or not free:
+        return None
+    weights = int(judge.model["size"])
+    return weights, need - weights, free
 
 
 def _auto_count(judge: Judge) -> int:
@@ -294,9 +359,9 @@ def _auto_count(judge: Judge) -> int:
     if judge.engine.settings.n_gpu_layers:
         return 1
     count = physical_cores() // judge.engine.settings.n_threads
-    if isinstance(judge.engine, Engine) and (need := judge.engine.memory()) and (free := available()):
-        weights = int(judge.model["size"])
-        count = min(count, (free - weights) // (need - weights))
+    if (memory := _memory(judge)) is not None:
+        weights, each, free = memory
+        count = min(count, (free - weights) // each)
     return max(1, count)
 
 
@@ -316,11 +381,13 @@ class InProcess:
         self, samples: Sequence[Sample], required: Wanted, options: Options, journal: Journal
     ) -> Generator[Judged, None, None]:
         """Yield (index, sample, records, keys) of each sample as it is done, and write the journal."""
+        brake = Brake()
         for index, sample in enumerate(samples):
             records, keys = self._judge.judge_with_keys(
                 sample, required(sample), options, journal, self._timeout
             )
             yield index, sample, records, keys
+            brake.check(records)
 
 
 class Workers:
@@ -360,6 +427,7 @@ class Workers:
     ) -> Generator[Judged, None, None]:
         """Yield as `InProcess.judge` does, but in any order."""
         self._context = self._judge.context(options)
+        brake = Brake()
         threads: list[Thread] = []
         submitted = finished = 0
         try:
@@ -376,10 +444,14 @@ class Workers:
                     threads.append(Thread(target=self._run_worker, daemon=True))
                     threads[-1].start()
                 while submitted - finished >= 2 * self._number:  # each worker has one task, and one waits
-                    yield self._next_answer(journal)
+                    judged = self._next_answer(journal)
+                    yield judged
+                    brake.check(judged[2])
                     finished += 1
             for _ in range(submitted - finished):
-                yield self._next_answer(journal)
+                judged = self._next_answer(journal)
+                yield judged
+                brake.check(judged[2])
         finally:
             self._stopped = True
             for worker in list(self._workers):

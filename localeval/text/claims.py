@@ -319,7 +319,8 @@ class _Accountant:
         self._known = wording.known_words(question)
         self._offers_choice = wording.offers_choice(question)
         self._is_closed_question = self._offers_choice or wording.asks_yes_or_no(question)
-        self._may_be_yes_or_no = self._offers_choice or wording.is_polar(question)
+        may_be_yes_or_no = self._offers_choice or wording.is_polar(question)
+        self._may_be_yes_or_no = may_be_yes_or_no and not wording.asks_favour(question)
         self._units = _units(text, question)
         self._titles = sum(unit.is_title for unit in self._units)
         self._claims: list[Claim] = []

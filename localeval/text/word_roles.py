@@ -342,7 +342,9 @@ def _number_key(word: str) -> str:
     >>> _number_key("两千四百") == _number_key("2400")
     True
     """
-    return min(map(str, parse_numbers(word)), default=word)
+    # Of a plain number and what else its digits may mean, the plain one comes first.
+    values = sorted(parse_numbers(word), key=lambda value: (value.kind, value.digits))
+    return values[0].digits if values else word
 
 
 @lru_cache(maxsize=4096)

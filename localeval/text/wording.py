@@ -21,6 +21,7 @@ _LATIN_WORD = re.compile(rf"[^\W{_HAN}]+(?:['’][^\W{_HAN}]+)*")
 _CURLY = str.maketrans({"’": "'", "‘": "'"})
 _VOWEL = re.compile("[aeiouy]")
 _LONGEST_PHRASE = 300  # characters of a sentence that may be a courtesy or a refusal: longer ones say more
+_LONGEST_QUESTION = 1000  # characters of a question, from its end, in which a favour is asked
 _CLAUSE_MARKS = re.compile(r"[,;:()，；：。（）.!?！？—–]+")
 _NAME = re.compile(r"(?<=[a-z,;:'’] )[A-Z][\w-]*|(?<=[a-z,;:'’] [\"“(*_])[A-Z][\w-]*")
 _CONJUNCTIONS = frozenset(["and", "but", "so", "or", "also", "then", "ok", "well"])
@@ -234,8 +235,19 @@ def affirms(text: str, question: str) -> bool:
     word = bare(text).removeprefix("of ")
     if word not in words_of("affirmations"):
         return False
-    asks_favour = any(favour in question.lower() for favour in _phrases("favours"))
-    return asks_yes_or_no(question) and not asks_favour
+    return asks_yes_or_no(question) and not asks_favour(question)
+
+
+def asks_favour(question: str) -> bool:
+    """Return whether `question` asks the answerer to do something, so that "yes" is no answer to it.
+
+    >>> asks_favour("Can you describe tea?"), asks_favour("Can you drink tea?")
+    (True, False)
+    >>> asks_favour("Can you tell me if tea is safe?")
+    False
+    """
+    end = question[-_LONGEST_QUESTION:].lower()
+    return any(pattern.search(end) for pattern in _patterns("favour"))
 
 
 def is_polar(question: str) -> bool:

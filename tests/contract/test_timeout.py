@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from localeval import Judge, Sample, evaluate
-from localeval.errors import InputError
+from localeval.errors import EngineFailing, InputError
 from localeval.runs import workers as run_workers
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, said
@@ -184,3 +184,12 @@ def test_ctrl_c_is_seen_while_all_workers_are_busy_also_where_it_ends_no_wait(tm
         [sys.executable, script], env=variables, capture_output=True, text=True, timeout=100
     )
     assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
+
+
+def test_a_run_in_which_no_sample_is_done_in_time_stops(tmp_path: Path) -> None:
+    """It would else take the time limit of each of its samples."""
+    judge = steady_judge(Sleepy(0.2))
+    judge.loader = None
+    rows = [SAMPLES[1].model_copy(update={"id": str(n), "response": f"Tea {n}."}) for n in range(40)]
+    assert "timeout" in said(EngineFailing, evaluate, rows, METRICS, judge, tmp_path / "run", timeout=0.1)
+    assert len({json.loads(x)["sample"] for x in (tmp_path / "run" / "journal.jsonl").open()}) == 5

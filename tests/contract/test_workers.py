@@ -176,6 +176,19 @@ def test_auto_is_as_many_workers_as_cores_and_memory_allow_and_one_for_a_gpu(
         assert (1 if isinstance(chosen, InProcess) else pool.call_args.args[1]) == number
 
 
+def test_more_workers_than_the_memory_holds_are_refused_with_the_number_that_it_holds(
+    monkeypatch: pytest.MonkeyPatch, tiny_path: Path
+) -> None:
+    judge = Judge.load(tiny_path, n_threads=1, n_ctx=16384)
+    weights, need = judge.model["size"], judge.engine.memory()  # type: ignore[attr-defined]
+    three = weights + 3 * (need - weights)
+    monkeypatch.setattr("localeval.runs.workers.available", lambda: three)
+    assert str(choose_workers(judge, 3, None)) == "0 workers"  # none has started yet
+    assert "--workers 3" in said(InputError, evaluate, SAMPLES, ["context_relevance"], judge, workers=4)
+    monkeypatch.setattr("localeval.runs.workers.available", lambda: None)
+    assert str(choose_workers(judge, 64, None)) == "0 workers"
+
+
 def missing_model() -> Judge:
     raise ModelMissing("the model is gone; fetch it again.")
 

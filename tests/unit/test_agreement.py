@@ -2,10 +2,12 @@
 
 import math
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
 from sklearn import metrics
+from sklearn.model_selection import StratifiedGroupKFold
 
 from localeval.runs.card import agreement
 from localeval.runs.card.agreement import Bootstrap, Figure, bins, folds, mean
@@ -122,6 +124,50 @@ def test_calibration_error_is_the_distance_between_the_probabilities_and_the_sha
     assert error == pytest.approx((0.05 + 0.25 + 0.05 + 0.15 + 0.15) / 5)
     skill = Bootstrap([1, 0, 0, 0] * 2).probabilities([0.25] * 8)["skill"]
     assert skill.value == pytest.approx(0)  # the base rate
+
+
+def test_the_calibration_error_of_a_draw_is_that_of_its_samples() -> None:
+    generator = np.random.default_rng(4)
+    labels = generator.integers(0, 2, 43).tolist()
+    shares = np.round(generator.random(43), 1)  # many ties
+    draws = Bootstrap(labels, [i // 2 for i in range(43)])
+    expected = []
+    for times in draws.counts.astype(int):
+        expected.append(agreement.calibration_error(np.repeat(shares, times), np.repeat(labels, times)))
+    low, high = np.percentile(expected[1:], [2.5, 97.5])
+    figure = draws.probabilities(shares.tolist())["calibration_error"]
+    assert figure == pytest.approx((expected[0], low, high))
+
+
+def test_eight_thousand_labels_need_memory_for_their_draws_alone() -> None:
+    """Eight bytes for each of 2,001 draws of a sample; a few tables of all pairs would need 500 MB."""
+    labels = [i % 2 for i in range(8_000)]
+    scores = np.random.default_rng(0).random(8_000).tolist()
+    tracemalloc.start()
+    try:
+        draws = Bootstrap(labels)
+        draws.auroc(scores)
+        draws.probabilities(scores)
+        agreement.cross_validated_decisions(scores, labels, [i % 5 for i in range(8_000)])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * 8 * 2001 * 8_000
+
+
+def test_folds_are_those_of_scikit_learn() -> None:
+    for number, groups in ((60, 60), (200, 50), (143, 70)):
+        generator = random.Random(number)
+        labels = [int(generator.random() < 0.4) for _ in range(number)]
+        group_of = [generator.randrange(groups) if groups < number else i for i in range(number)]
+        numbers = {group: place for place, group in enumerate(dict.fromkeys(group_of))}
+        numbered = [numbers[group] for group in group_of]
+        splitter = StratifiedGroupKFold(5, shuffle=True, random_state=3)
+        expected = [0] * number
+        for fold, (_, held_out) in enumerate(splitter.split(numbered, labels, numbered)):
+            for i in held_out:
+                expected[i] = fold
+        assert folds(labels, group_of, seed=3) == expected
 
 
 def test_folds_part_no_group_and_balance_the_labels() -> None:

@@ -215,6 +215,7 @@ def test_a_claim_that_says_little_alone_is_judged_with_what_completes_it(
 def test_a_word_of_assent_or_the_letter_of_an_option_is_the_answer_where_the_question_asks_for_one() -> None:
     assert judged("Absolutely. It is old.", "Is the mill safe?")[0] == "Is the mill safe? Absolutely."
     assert unjudged("Certainly! It is old.", "Can you describe the mill?") == [("Certainly!", "courtesy")]
+    assert judged("Yes.", "Can you drive to the mill?") == ["Can you drive to the mill? Yes."]
     assert judged("A.\nIt is old.", "Which is it? A. Mill B. Barn") == ["A.\nIt is old.".replace("\n", " ")]
 
 
@@ -270,7 +271,6 @@ WIE = "怎么烤面包？"
         ("Mix it. (Source: bread.pdf, p. 3)", HOW, "source"),
         ("Mix it.\n\n[^1]: bread.pdf", HOW, "source"),
         ("揉面。\n\n来源：资料1", WIE, "source"),
-        ("Mix it. [3]", HOW, "no_words"),
         ("Mix it. (Passages 1 and 2)", HOW, "no_words"),
         ("Mix it.\n</p>", HOW, "no_words"),
         ("```python\nmix()\n```", HOW, "no_words"),
@@ -324,7 +324,7 @@ def test_sources_are_told_by_their_entries_below_a_heading_and_never_up_to_an_em
 
 def test_a_footnote_is_judged_where_it_says_something() -> None:
     text = "It was Ann [1].[^2]\n\n[1]: a.pdf\n[^2]: Ann was born in 1812"
-    assert claims(text) == ["It was Ann [1].", "[^2]: Ann was born in 1812"]
+    assert claims(text) == ["It was Ann [1].[^2]", "[^2]: Ann was born in 1812"]
 
 
 # What a statement says beside its core can't better its verdict

@@ -34,8 +34,9 @@ def test_of_a_rate_of_a_fault_a_higher_one_is_worse_and_an_equal_one_is_neither(
     low, high = (result(scored([rate] * 10), "hallucination") for rate in (0.1, 0.4))
     assert compare(low, high).worse() == ["hallucination"]
     change: Any = compare(high, low).metrics["hallucination"]
-    # Ten alike: 0.3085 of what is not seen may lie at -1 or at 1 (Clopper and Pearson 1934).
-    interval = (-0.3 - 0.3085 * 0.7, -0.3 + 0.3085 * 1.3)
+    # Ten alike: 0.3085 of what is not seen (Clopper and Pearson 1934) may lie as far from 0 as the largest of
+    # ten, 0.3, and a tenth more, on either side.
+    interval = (-0.3 - 0.3085 * 0.03, -0.3 + 0.3085 * 0.63)
     assert (change.finding, change.value.interval) == ("better", pytest.approx(interval, abs=1e-4))
     same = compare(low, low).metrics["hallucination"]
     assert (same.finding, same.moved, same.value and same.value.p) == ("no difference shown", (), 1.0)
@@ -50,6 +51,47 @@ def test_only_samples_that_both_runs_scored_enter_and_the_others_are_counted() -
     assert (metric.pairs, metric.undefined, metric.failed) == (2, (0, 1), (1, 0))
     assert metric.value is not None
     assert (metric.value.a, metric.value.b, metric.value.difference) == (0.75, 0.5, -0.25)
+
+
+def grouped(run: Result, size: int) -> Result:
+    """The same run, with the column `group`: so many samples in a row share one."""
+    for i, item in enumerate(run.samples):
+        columns = {**item.sample.model_dump(), "group": f"document {i // size}"}
+        run.samples[i] = SampleResult(Sample(**columns), item.scores, {})  # type: ignore[index]
+    return run
+
+
+def test_samples_of_one_group_change_together_and_the_table_says_so() -> None:
+    before, after = result(scored([1.0] * 12)), result(scored([0.0] * 12))
+    assert compare(before, after).metrics["faithfulness"].finding == "worse"
+    clustered = compare(grouped(before, 3), after)
+    metric = clustered.metrics["faithfulness"]
+    # Four groups that all fall: 2 of 2 ** 4 choices of signs are as far from 0.
+    assert (metric.groups, metric.finding, metric.value and metric.value.p) == (
+        4,
+        "no difference shown",
+        1 / 8,
+    )
+    assert "4 groups of the column group" in str(clustered)
+
+
+def test_a_table_says_where_too_few_samples_differ_to_show_a_difference() -> None:
+    text = str(compare(result(scored([1.0] * 8)), result(scored([0.0] * 4 + [1.0] * 4))))
+    assert "4 of the pairs differ; a difference can be shown from 6 on" in text
+    same = compare(result(scored([1.0] * 8)), result(scored([1.0] * 8)))
+    assert "no pair differs, so there is no interval" in str(same)
+    assert same.to_dict()["metrics"]["faithfulness"]["value"]["interval"] is None
+
+
+def test_runs_in_another_order_and_with_others_between_are_paired_by_id() -> None:
+    values = {str(i): Score(i / 40, i / 40) for i in range(40)}
+    names = [*values]
+    np.random.default_rng(0).shuffle(names)
+    shuffled = {name: values[name] for name in names[:30]} | {"new": Score(1, 1)}
+    comparison = compare(result(values), result(shuffled))
+    assert (comparison.paired, comparison.only_a, comparison.only_b) == (30, 10, 1)
+    metric = comparison.metrics["faithfulness"]
+    assert (metric.pairs, metric.scored, metric.moved) == (30, (40, 31), ())
 
 
 def test_the_samples_that_moved_most_come_first_and_those_that_did_not_are_left_out() -> None:
@@ -122,11 +164,11 @@ def test_the_command_shows_a_table_or_json_and_a_drop_is_exit_1(tmp_path: Path) 
     invoke = CliRunner().invoke
     table = invoke(commands, ["compare", *runs])
     assert table.exit_code == 0
-    # 7 equal differences: 2 of 2 ** 7 choices of signs are as far from 0, none is further
+    # 7 equal differences: 2 of 2 ** 7 choices of signs are as far from 0
     row = next(line.split() for line in table.output.splitlines() if line.startswith("faithfulness "))
-    assert row[:4] + row[-2:] == ["faithfulness", "1.000", "0.125", "-0.875", "0.0078", "worse"]
+    assert row[:4] + row[-2:] == ["faithfulness", "1.000", "0.125", "-0.875", "0.0156", "worse"]
     comparison = json.loads(invoke(commands, ["compare", *runs, "--json"]).output)
-    assert comparison["metrics"]["faithfulness"]["value"]["p"] == 1 / 2**7
+    assert comparison["metrics"]["faithfulness"]["value"]["p"] == 2 / 2**7
     assert comparison == json.loads(json.dumps(compare(*runs).to_dict()))
     drop = invoke(commands, ["compare", *runs, "--fail-on-drop"])
     assert (drop.exit_code, "gate missed" in drop.output) == (1, True)

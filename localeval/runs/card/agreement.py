@@ -9,15 +9,17 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from localeval.metrics.statistics import DRAWS, bootstrap_ci
+from localeval.metrics.statistics import mean_interval
 
 BINS, FOLDS = 5, 5
+DRAWS = 2000
+_BLOCK = 1_000_000  # numbers at a time: 8 MB
 ALIKE = 1e-9  # figures closer than this differ by rounding alone
 
 Values = npt.NDArray[np.float64]
@@ -61,10 +63,15 @@ class Bootstrap:
         self.counts: Values = np.ones((1 + DRAWS, len(labels)))
         self.place = np.empty(len(labels), dtype=int)
         for _, stratum in sorted(strata.items()):
-            drawn = generator.integers(len(stratum), size=(DRAWS, len(stratum)))
-            for number, indices in enumerate(stratum):
-                self.counts[1:, indices] = (drawn == number).sum(axis=1, keepdims=True)
+            samples = np.concatenate([np.asarray(indices) for indices in stratum])
+            numbers = np.repeat(np.arange(len(stratum)), [len(indices) for indices in stratum])
+            for rows in _blocks(1, 1 + DRAWS, len(stratum)):
+                drawn = generator.integers(len(stratum), size=(rows.stop - rows.start, len(stratum)))
+                times = np.array([np.bincount(draw, minlength=len(stratum)) for draw in drawn])
+                self.counts[rows, samples] = times[:, numbers]
+            for indices in stratum:
                 self.place[indices] = indices[0] if len(stratum) > 1 else -1
+        self._shares_in_order: dict[tuple[bytes, bytes], Values] = {}
         self.fewest = min(self._groups(self.labels == label) for label in set(labels))
 
     def _groups(self, mask: npt.NDArray[np.bool_]) -> int:
@@ -75,7 +82,7 @@ class Bootstrap:
         """Return the figure of its values, one per row of `counts`; draws where it is undefined are left out.
 
         Draws that all give the same value say nothing about unseen samples: the interval is then the exact
-        one of as many equal values as there are groups (see `bootstrap_ci`). It is undefined (nan) where a
+        one of as many equal values as there are groups (see `mean_interval`). It is undefined (nan) where a
         label has fewer than two groups, or where all draws agree and some group is in each of them.
         """
         value, drawn = float(values[0]), values[1:][~np.isnan(values[1:])]
@@ -85,7 +92,7 @@ class Bootstrap:
             if high - low > ALIKE:
                 interval = low, high
             elif -1 not in self.place:
-                interval = bootstrap_ci([value] * (self.fewest if fewest is None else fewest), lowest)
+                interval = mean_interval([value] * (self.fewest if fewest is None else fewest), lowest)
         return Figure(value, *(interval or (math.nan, math.nan)))
 
     def auroc(
@@ -100,20 +107,38 @@ class Bootstrap:
         >>> Bootstrap([1, 1, 0, 0]).auroc([0.9, 0.4, 0.4, 0.1]).value
         0.875
         """
-        ones, fold = self.labels == 1, np.zeros(len(scores)) if folds is None else np.asarray(folds)
-        good, bad = self.counts[:, ones], self.counts[:, ~ones]
-        comparable = (fold[ones][:, None] == fold[~ones]).astype(float)
-
-        def in_order(scores: Sequence[float]) -> Values:
-            values = np.asarray(scores, dtype=float)
-            wins = comparable * (1 + np.sign(values[ones][:, None] - values[~ones])) / 2
-            with np.errstate(invalid="ignore"):
-                shares: Values = ((good @ wins) * bad).sum(axis=1) / ((good @ comparable) * bad).sum(axis=1)
-            return shares
-
         if less is None:
-            return self.figure(in_order(scores))
-        return self.figure(in_order(scores) - in_order(less), lowest=-1)
+            return self.figure(self._in_order(scores, folds))
+        return self.figure(self._in_order(scores, folds) - self._in_order(less, folds), lowest=-1)
+
+    def _in_order(self, scores: Sequence[float], folds: Sequence[int] | None) -> Values:
+        """Return the share of pairs in order, for each row of `counts`; sums of whole numbers, so exact.
+
+        Kept, as a gain needs them again.
+        """
+        values = np.asarray(scores, dtype=float)
+        fold = np.zeros(len(values), dtype=int) if folds is None else np.asarray(folds)
+        key = (values.tobytes(), fold.tobytes())
+        if key not in self._shares_in_order:
+            wins, pairs = np.zeros(len(self.counts)), np.zeros(len(self.counts))
+            for part in np.unique(fold):
+                good = np.flatnonzero((fold == part) & (self.labels == 1))
+                bad = np.flatnonzero((fold == part) & (self.labels != 1))
+                good = good[np.argsort(values[good], kind="stable")]
+                # How many good ones, in order, are below each bad one, and how many are not above it.
+                below = np.searchsorted(values[good], values[bad], side="left")
+                not_above = np.searchsorted(values[good], values[bad], side="right")
+                for rows in _blocks(0, len(self.counts), len(values)):
+                    of_good, of_bad = self.counts[rows][:, good], self.counts[rows][:, bad]
+                    summed = np.zeros((len(of_good), len(good) + 1))
+                    np.cumsum(of_good, axis=1, out=summed[:, 1:])
+                    total = summed[:, -1] * of_bad.sum(axis=1)
+                    lost = np.einsum("ij,ij->i", of_bad, summed[:, below] + summed[:, not_above]) / 2
+                    wins[rows] += total - lost
+                    pairs[rows] += total
+            with np.errstate(invalid="ignore"):
+                self._shares_in_order[key] = wins / pairs
+        return self._shares_in_order[key]
 
     def decisions(self, decided: Sequence[int]) -> dict[str, Figure]:
         """Return the figures of yes-or-no decisions (`decided`, 1 or 0): 0 to 1, `kappa` -1 to 1.
@@ -167,16 +192,51 @@ class Bootstrap:
         with np.errstate(divide="ignore", invalid="ignore"):
             reference = base * (1 - base)
             skill, lowest_skill = 1 - brier / reference, float(1 - 1 / reference[0])
-        order = np.argsort(p, kind="stable")
-        errors = [
-            calibration_error(np.repeat(p[order], times), np.repeat(y[order], times))
-            for times in self.counts[:, order].astype(int)
-        ]
+        errors = np.concatenate(
+            [_calibration_errors(p, y, self.counts[rows]) for rows in _blocks(0, len(self.counts), len(p))]
+        )
         return {
             "brier": self.figure(brier),
             "skill": self.figure(skill, lowest_skill),
-            "calibration_error": self.figure(np.array(errors)),
+            "calibration_error": self.figure(errors),
         }
+
+
+def _blocks(start: int, stop: int, width: int) -> Iterator[slice]:
+    """Cut rows into blocks of about a million numbers, so that what is computed from them stays small."""
+    height = max(1, _BLOCK // width)
+    for first in range(start, stop, height):
+        yield slice(first, min(stop, first + height))
+
+
+def _starts(ordered: Values) -> npt.NDArray[np.intp]:
+    """Return where each distinct value begins in ordered values."""
+    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+
+
+def _calibration_errors(p: Values, y: Values, counts: Values) -> Values:
+    """Return `calibration_error` for each row of counts, in which a sample occurs so many times.
+
+    The samples with one probability are a block, in which each counts as the block's share of label 1. The
+    sums up to the end of a bin, which may lie in a block, follow from the sums up to the end of that block.
+    """
+    order = np.argsort(p, kind="stable")
+    starts = _starts(p[order])
+    distinct = p[order][starts]
+    errors = np.empty(len(counts))
+    sizes = np.add.reduceat(counts[:, order], starts, axis=1)
+    goods = np.add.reduceat(counts[:, order] * y[order], starts, axis=1)
+    for row, (size, good) in enumerate(zip(sizes, goods, strict=True)):
+        ends = np.cumsum(size)
+        number = int(ends[-1])
+        bin_ends = np.cumsum([number // BINS + (i < number % BINS) for i in range(BINS)])
+        block = np.searchsorted(ends, bin_ends)  # the first one that reaches so far, so it is not empty
+        beyond = ends[block] - bin_ends
+        predicted = np.cumsum(size * distinct)[block] - beyond * distinct[block]
+        observed = np.cumsum(good)[block] - beyond * good[block] / size[block]
+        differences = np.diff(predicted - observed, prepend=0.0)
+        errors[row] = np.abs(differences).sum() / number
+    return errors
 
 
 def mean(values: Sequence[float], groups: Sequence[Hashable] | None = None, lowest: float = 0.0) -> Figure:
@@ -236,21 +296,63 @@ def folds(labels: Sequence[int], groups: Sequence[Hashable], *, seed: int = 0) -
     """Return the number of each sample's fold; labels are balanced over the folds, and no group is split.
 
     There are fewer than `FOLDS` where a label has fewer groups. None where a label is missing outside some
-    fold, so that nothing can be fitted there.
+    fold, so that nothing can be fitted there. The folds are those of scikit-learn's StratifiedGroupKFold,
+    which takes minutes for 20,000 groups.
     """
-    from sklearn.model_selection import StratifiedGroupKFold
-
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     numbered = [numbers[group] for group in groups]
     fewest = min(len({g for g, y in zip(numbered, labels, strict=True) if y == label}) for label in (0, 1))
     if fewest < 2:
         return None
-    splitter = StratifiedGroupKFold(min(FOLDS, fewest), shuffle=True, random_state=seed)
-    assigned = [0] * len(labels)
-    for fold, (_, held_out) in enumerate(splitter.split(numbered, labels, numbered)):
-        for i in held_out:
-            assigned[i] = fold
+    sizes = np.zeros((len(numbers), 2))  # the samples of each group with label 0, and with label 1
+    np.add.at(sizes, (numbered, [int(y == 1) for y in labels]), 1)
+    shuffled = np.arange(len(numbers))
+    np.random.RandomState(seed).shuffle(shuffled)
+    # The most uneven groups first: the others even out what these leave.
+    order = shuffled[np.argsort(-np.std(sizes[shuffled], axis=1), kind="stable")]
+    fold_of_group = _balanced_folds(sizes[order].tolist(), min(FOLDS, fewest))
+    fold_of = dict(zip(order.tolist(), fold_of_group, strict=True))
+    assigned = [fold_of[number] for number in numbered]
     return assigned if has_both_labels(labels, assigned) else None
+
+
+def _balanced_folds(sizes: Sequence[tuple[float, float]], number: int) -> list[int]:
+    """Assign groups, with so many samples of either label, to folds, one after the other.
+
+    Each goes where it leaves the labels spread most evenly over the folds; of equal folds, to the smallest.
+    """
+    totals = [sum(of_label) for of_label in zip(*sizes, strict=True)]
+    folds_so_far = [[0.0, 0.0] for _ in range(number)]
+    assigned = []
+    for group_sizes in sizes:
+        best, best_unevenness, fewest_samples = 0, math.inf, math.inf
+        for i, fold in enumerate(folds_so_far):
+            unevenness = 0.0
+            for label_of_fold, size in enumerate(group_sizes):
+                shares = [other[label_of_fold] / totals[label_of_fold] for other in folds_so_far]
+                shares[i] = (fold[label_of_fold] + size) / totals[label_of_fold]
+                unevenness += _deviation(shares)
+            unevenness /= 2
+            samples = fold[0] + fold[1]
+            alike = abs(unevenness - best_unevenness) <= 1e-8 + 1e-5 * best_unevenness < math.inf
+            if unevenness < best_unevenness or (alike and samples < fewest_samples):
+                best, best_unevenness, fewest_samples = i, unevenness, samples
+        for label_of_fold, size in enumerate(group_sizes):
+            folds_so_far[best][label_of_fold] += size
+        assigned.append(best)
+    return assigned
+
+
+def _deviation(numbers: Sequence[float]) -> float:
+    """Return the standard deviation of a few numbers, summed in their order, as numpy does."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    center = total / len(numbers)
+    squares = 0.0
+    for number in numbers:
+        squares += (number - center) * (number - center)
+    return math.sqrt(squares / len(numbers))
 
 
 def has_both_labels(labels: Sequence[int], parts: Sequence[int]) -> bool:
@@ -274,9 +376,11 @@ def cross_validated_decisions(
     decisions = np.zeros(len(values), dtype=int)
     for part in np.unique(fold):
         train = fold != part
-        good, bad, distinct = values[train & ones], values[train & ~ones], np.unique(values[train])
+        good, bad = np.sort(values[train & ones]), np.sort(values[train & ~ones])
+        distinct = np.unique(values[train])
         thresholds = np.concatenate([[distinct[0]], (distinct[1:] + distinct[:-1]) / 2])
-        accuracy = [(good >= t).mean() + (bad < t).mean() for t in thresholds]
+        reached = (len(good) - np.searchsorted(good, thresholds)) / len(good)
+        accuracy = reached + np.searchsorted(bad, thresholds) / len(bad)
         # Rounded, as equal accuracies differ in their last bits.
         decisions[~train] = values[~train] >= thresholds[int(np.argmax(np.round(accuracy, 12)))]
     return [int(x) for x in decisions]
@@ -301,7 +405,7 @@ def cross_validated_f1(
 ) -> list[float]:
     """Return F1 of each row at the threshold with the best mean F1 on the rows of the other folds.
 
-    Of thresholds equal to the twelfth digit it is the lowest. All are undefined (nan) where all rows are of
+    Of thresholds equal to the tenth digit it is the lowest. All are undefined (nan) where all rows are of
     one group. Here the rows have 2/3 and 1 at 0.5, and 1 and 2/3 at 1: each gets what is best for the other.
 
     >>> [cross_validated_f1([[1, 0], [1, 1]], [[1, 0.5]] * 2, ["a", b], seed=0) for b in ("b", "a")]
@@ -311,11 +415,21 @@ def cross_validated_f1(
     if len(names) < 2:
         return [math.nan] * len(groups)
     random.Random(seed).shuffle(names)  # noqa: S311
-    fold = np.array([names.index(name) % FOLDS for name in groups])
+    places_of_names = {name: place for place, name in enumerate(names)}
+    fold = np.array([places_of_names[name] % FOLDS for name in groups])
     candidates = np.unique(np.concatenate(shares))
-    f1_at = np.array([f1(y, p, candidates) for y, p in zip(labels, shares, strict=True)])
+    sums = np.zeros((FOLDS, len(candidates) + 1))  # of F1 over the rows of a fold, at each candidate
+    for part, y, p in zip(fold, labels, shares, strict=True):
+        # F1 of a row changes only behind a probability of its own.
+        own = np.unique(p)
+        places = np.concatenate([[0], np.searchsorted(candidates, own) + 1])
+        steps = np.diff(f1(y, p, np.append(own, math.inf)), prepend=0.0)
+        sums[part, places] += steps
+    sums = np.cumsum(sums, axis=1)[:, :-1]
     scores = np.zeros(len(fold))
     for held_out in np.unique(fold):
-        means = f1_at[fold != held_out].mean(axis=0)
-        scores[fold == held_out] = f1_at[fold == held_out, np.argmax(means.round(12))]
+        others = (sums.sum(axis=0) - sums[held_out]) / (fold != held_out).sum()
+        threshold = candidates[np.argmax(others.round(10))]
+        for row in np.flatnonzero(fold == held_out).tolist():
+            scores[row] = f1(labels[row], shares[row], [threshold])[0]
     return [float(x) for x in scores]
