@@ -192,4 +192,5 @@ def test_a_run_in_which_no_sample_is_done_in_time_stops(tmp_path: Path) -> None:
     judge.loader = None
     rows = [SAMPLES[1].model_copy(update={"id": str(n), "response": f"Tea {n}."}) for n in range(40)]
     assert "timeout" in said(EngineFailing, evaluate, rows, METRICS, judge, tmp_path / "run", timeout=0.1)
-    assert len({json.loads(x)["sample"] for x in (tmp_path / "run" / "journal.jsonl").open()}) == 5
+    lines = (tmp_path / "run" / "journal.jsonl").read_text().splitlines()
+    assert len({json.loads(line)["sample"] for line in lines}) == 5
