@@ -212,7 +212,7 @@ def _packages(_: CheckContext) -> str:
     if code := result.returncode:
         reason = shorten((result.stderr.splitlines() or [""])[-1], 120)
         if code < 0:
-            reason = f"it ends the process: {signal.Signals(-code).name}"
+            reason = f"it ends the process: {next((s.name for s in signal.Signals if s == -code), code)}"
         if code == -signal.SIGILL:
             reason += ", as it is built for another processor"
         module = (result.stdout.split() or ["Python"])[-1]

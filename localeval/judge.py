@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -14,13 +16,26 @@ from pydantic import BaseModel
 
 from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.engine import Engine
-from localeval.engine.interface import EmbeddingModel, EngineSettings, EntailmentModel, TreeEngine
+from localeval.engine.interface import (
+    EmbeddingModel,
+    EngineError,
+    EngineSettings,
+    EntailmentModel,
+    TreeEngine,
+)
 from localeval.engine.prefix_cache import PrefixCache
 from localeval.errors import InputError
-from localeval.judgements import JudgeContext, Judgement, Records, ask, make_records
+from localeval.judgements import Failure, JudgeContext, Judgement, Records, ask, make_records, with_needs
 from localeval.judgements.calibration import RAW, Curves, curves_for
 from localeval.judgements.heads import Head, heads_for
-from localeval.judgements.journal import Journal, find_believed, is_believed, key_of, key_of_failure
+from localeval.judgements.journal import (
+    Journal,
+    find_believed,
+    is_believed,
+    key_of,
+    key_of_failure,
+    put_failure,
+)
 from localeval.metrics import Metric, Score
 from localeval.metrics.signature import (
     Signature,
@@ -36,6 +51,32 @@ from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.system.versions import package_versions
 from localeval.text.display import shorten
+
+
+class _Clock:
+    """The time limit of a sample, from the first judgement that is asked; none for `timeout` None."""
+
+    def __init__(self, timeout: float | None) -> None:
+        self._timeout = timeout
+        self._ends = math.inf
+        self.started = False
+
+    def start(self) -> None:
+        """Begin to count, at the first call."""
+        if self._timeout is not None and not self.started:
+            self._ends = time.monotonic() + self._timeout
+        self.started = True
+
+    def has_passed(self) -> bool:
+        return time.monotonic() >= self._ends
+
+    def failure(self) -> Failure:
+        return late(self._timeout or 0.0)
+
+
+def late(timeout: float) -> Failure:
+    """Return the record of a judgement for which there was no time."""
+    return Failure(failed="timeout", detail=f"more than {timeout:g} seconds")
 
 
 class Judge:
@@ -135,24 +176,56 @@ class Judge:
         return self.judge_with_keys(sample, required, options, journal)[0]
 
     def judge_with_keys(
-        self, sample: Sample, required: Sequence[str], options: Options, journal: Journal
+        self,
+        sample: Sample,
+        required: Sequence[str],
+        options: Options,
+        journal: Journal,
+        timeout: float | None = None,
     ) -> tuple[dict[str, BaseModel], dict[str, str]]:
-        """Do what `judge` does, and return the records' journal keys too (see `make_records`)."""
+        """Do what `judge` does, and return the records' journal keys too (see `make_records`).
+
+        timeout  seconds for all judgements of the sample, beside loading the models. The one in which they
+                 pass, and those after it, are failures; what was judged is in the journal. The clock is read
+                 between judgements, as nothing in this process can end a model's call
+        """
         with self._lock:
             context = self.context(options)
+            clock = _Clock(timeout)
 
             def make(judgement: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str]:
                 key = self.key(judgement, context, sample, records)
-                if (record := find_believed(journal, judgement, key)) is None:
-                    before, start = self.engine.spent, time.perf_counter()
-                    record = ask(judgement, context, sample, records)
-                    key = key if is_believed(record) else key_of_failure(key, sample)
-                    seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
-                    cost = {"seconds": seconds, "rows": spent.total, "spent": spent.stored()}
-                    journal.put(key, judgement.name, sample.id, record.model_dump(mode="json"), cost)
-                return record, key
+                if (stored := find_believed(journal, judgement, key)) is not None:
+                    return stored, key
+                if timeout is not None and not clock.started:
+                    self.load_models(required, options)
+                clock.start()
+                if clock.has_passed():
+                    failure = clock.failure()
+                    return failure, put_failure(journal, judgement, key, sample, failure)
+                before, start = self.engine.spent, time.perf_counter()
+                record = ask(judgement, context, sample, records)
+                own_key = key if is_believed(record) else key_of_failure(key, sample)
+                seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
+                cost = {"seconds": seconds, "rows": spent.total, "spent": spent.stored()}
+                journal.put(own_key, judgement.name, sample.id, record.model_dump(mode="json"), cost)
+                if is_believed(record) and clock.has_passed():
+                    failure = clock.failure()
+                    return failure, put_failure(journal, judgement, key, sample, failure)
+                return record, own_key
 
             return make_records(sample, required, make)
+
+    def load_models(self, required: Sequence[str], options: Options) -> None:
+        """Load the models that these judgements ask, which are else loaded at the first question."""
+        used = models_used(with_needs(required), options)
+        with suppress(EngineError):  # the judgement that asks tells it
+            if "judge" in used and isinstance(self.engine, Engine):
+                assert self.engine.llama  # noqa: S101 (it loads)
+            if "embedder" in used:
+                self.auxiliary_models.embedder()
+            if "classifier" in used:
+                self.auxiliary_models.classifier()
 
     def context(self, options: Options) -> JudgeContext:
         """Collect what judgements are asked with. Raises InputError if the judge was closed."""

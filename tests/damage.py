@@ -9,7 +9,6 @@ import json
 import multiprocessing
 import os
 import random
-import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -56,6 +55,8 @@ def damaged(whole: bytes, share: float, seed: int = 0) -> Iterator[tuple[str, by
 
 def forked(work: Callable[[Path], None], path: Path) -> tuple[str, str]:
     """("ended", ""), ("fault", a LocalevalError's sentence), ("traceback", it), or how the fork ended."""
+    if sys.platform == "win32":
+        raise NotImplementedError("Windows has no fork")
     fork = multiprocessing.get_context("fork")
     read, write = fork.Pipe(duplex=False)
     child = fork.Process(target=_in_fork, args=(work, path, write))
@@ -70,6 +71,10 @@ def forked(work: Callable[[Path], None], path: Path) -> tuple[str, str]:
 
 
 def _in_fork(work: Callable[[Path], None], path: Path, write: Connection) -> None:
+    if sys.platform == "win32":
+        raise NotImplementedError("Windows has no fork")
+    import resource
+
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.alarm(WALL_SECONDS)

@@ -9,7 +9,16 @@ from typing import Any
 import click
 from platformdirs import user_cache_path
 
-from localeval.cli.options import CARD_PAGE, HEADS, JUDGE, JUDGING, THREADS, OutputFile, split_options
+from localeval.cli.options import (
+    CARD_PAGE,
+    HEADS,
+    JUDGE,
+    JUDGING,
+    THREADS,
+    TIMEOUT,
+    OutputFile,
+    split_options,
+)
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
@@ -20,7 +29,7 @@ from localeval.system.terminal import say
 from localeval.text.display import escaped_json
 
 
-@click.command(params=[*JUDGING])
+@click.command(params=[*JUDGING, TIMEOUT])
 @click.argument("labelled")
 @click.option(
     "-o",
@@ -51,6 +60,7 @@ def card(
     quiet: bool,
     as_json: bool,
     metrics: list[str] | None,
+    timeout: float | None,
     **settings: Any,
 ) -> None:
     """LABELLED is JSONL, JSON, CSV, TSV or Parquet; - is stdin. A row is a sample with a `label`, 1 (good) or
@@ -71,7 +81,16 @@ def card(
     folder = output or Path(f"cards/{dataset_name(data)}-{metric}{'-sentences' if sentences else ''}")
     with Judge.load(**judge) as loaded, live_line(quiet, "Judging") as progress:
         result = make(
-            data, metric, loaded, folder, number, progress, sentences, named=output is not None, **options
+            data,
+            metric,
+            loaded,
+            folder,
+            number,
+            progress,
+            sentences,
+            named=output is not None,
+            timeout=timeout,
+            **options,
         )
     click.echo(escaped_json(card_json(result)) if as_json else as_text(result), nl=not as_json)
     if html is not None:

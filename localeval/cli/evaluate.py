@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from localeval.cli.options import JUDGING, option, split_options, take_options
+from localeval.cli.options import JUDGING, TIMEOUT, option, split_options, take_options
 from localeval.cli.runs import GATES, Gates, exit_unless_scored, show
 from localeval.errors import InputError
 from localeval.judge import Judge
@@ -63,6 +63,7 @@ _PARALLEL_OPTIONS = [
         ["--ray"], metavar="ADDRESS", help="Judge on the Ray cluster at this address; auto: the local one."
     ),
     click.Option(["--shard"], metavar="N/OF", help="Judge only this part of the data, as 2/5; see `merge`."),
+    TIMEOUT,
 ]
 _OUTPUT = option(
     *("--output", "-o"),
@@ -175,7 +176,7 @@ def _split_columns(text: str) -> Iterator[tuple[str, str]]:
         position = pair.end()
 
 
-@click.command(params=[*JUDGING])
+@click.command(params=[*JUDGING, TIMEOUT])
 @click.option("--user-input", "--question", help="The question.")
 @click.option("--response", "--answer", help="The answer.")
 @click.option("--context", "contexts", multiple=True, help="A retrieved context; may be given several times.")
@@ -187,6 +188,7 @@ def score(
     reference: str | None,
     as_json: bool,
     metrics: list[str] | None,
+    timeout: float | None,
     **values: Any,
 ) -> None:
     judge, options = split_options(values)
@@ -198,7 +200,7 @@ def score(
     samples.columns = []  # they are options here, and no columns that could be named
     metrics_for(metrics, samples)  # raises for a missing column before a model is loaded
     with Judge.load(**judge) as loaded:
-        result = run(samples, metrics, loaded, **options)
+        result = run(samples, metrics, loaded, timeout=timeout, **options)
     if as_json:
         click.echo(escaped_json(result.to_json()), nl=False)
         _exit_if_failed(result)

@@ -140,6 +140,13 @@ CLASSIFIER = option(
     help="For HHEM: a catalog name, or the path of a folder.",
 )
 THREADS = option("--threads", "n_threads", **_of_field(EngineSettings, "n_threads"))
+TIMEOUT = option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Time for the judgements of a sample; one that takes longer is failed, and judged again by another "
+    "call. A process of its own judges then, and is ended where it hangs.",
+)
 _JUDGE_OPTIONS = (
     JUDGE,
     EMBEDDER,

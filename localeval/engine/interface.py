@@ -91,11 +91,13 @@ class EngineSettings(Settings):
 
 
 def physical_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
-    """Count the physical cores this process may use (logical ones where Linux shows none); at least 1.
+    """Count the physical cores this process may use (logical ones where the system shows none); at least 1.
 
     Limited to the processor time that a container is allowed (`quota`, of cgroup v2).
     """
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    if not hasattr(os, "sched_getaffinity"):
+        return _cores_elsewhere()
+    allowed = os.sched_getaffinity(0)
     siblings = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in allowed]
     cores = len({path.read_text() if path.exists() else str(path) for path in siblings})
     try:
@@ -103,6 +105,17 @@ def physical_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     except (OSError, ValueError):
         return cores
     return max(1, min(cores, -(-microseconds // period)))
+
+
+def _cores_elsewhere() -> int:
+    """Count the physical cores of a machine that is no Linux; those that save power are counted, too."""
+    try:
+        import psutil
+
+        cores = psutil.cpu_count(logical=False)
+    except (ImportError, OSError, NotImplementedError, RuntimeError):
+        cores = None
+    return cores or os.cpu_count() or 1
 
 
 class Frame(NamedTuple):

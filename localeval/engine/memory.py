@@ -28,7 +28,8 @@ def available(
 ) -> int | None:
     """Return the bytes that this process can still use without swapping; None where the system reports none.
 
-    The least of the machine's free memory and what its control group, and each group around that, may still
+    Of Linux's own files where they are there, else of psutil, which knows macOS and Windows. The
+    least of the machine's free memory and what its control group, and each group around that, may still
     use (cgroup v1 and v2). The page cache counts as free: the system gives it up.
 
     groups  folder in which the control groups are mounted
@@ -37,6 +38,8 @@ def available(
     limits = []
     if (kilobytes := _read_numbers(meminfo).get("MemAvailable:")) is not None:
         limits.append(kilobytes * 1024)
+    elif not meminfo.exists() and (others := _available_elsewhere()) is not None:
+        limits.append(others)
     for folder in _own_groups(groups, own):
         for limit_file, used_file, cached in _GROUP_FILES:
             with suppress(OSError, ValueError):  # "max" where there is no limit
@@ -46,6 +49,16 @@ def available(
                 page_cache = sum(stat.get(field, 0) for field in cached)
                 limits.append(max(0, limit - max(0, used - page_cache)))
     return min(limits, default=None)
+
+
+def _available_elsewhere() -> int | None:
+    """Return the machine's free memory on a system without /proc; None where psutil does not know it."""
+    try:
+        import psutil
+
+        return int(psutil.virtual_memory().available)
+    except (ImportError, OSError, NotImplementedError, RuntimeError):
+        return None
 
 
 def _own_groups(groups: Path, own: Path) -> list[Path]:

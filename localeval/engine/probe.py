@@ -40,7 +40,21 @@ _ADDRESS_SPACE = 6 << 30  # bytes besides weights: Python, libraries, stacks, bu
 MOST_EXAMPLES = 64  # a chat template is tried with 0 to so many; built-in prompts have up to 18
 # No debugger at an abort; no address space for idle threads.
 _VARIABLES = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
-_CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
+# The signals of a process that crashed, of those that this system has.
+_CRASHES = [
+    getattr(signal, name)
+    for name in ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV")
+    if hasattr(signal, name)
+]
+# Exit codes of a process that crashed on Windows: NTSTATUS values, in Microsoft's list.
+_WINDOWS_CRASHES = {
+    0xC0000005: "access violation",
+    0xC0000006: "in-page error",
+    0xC000001D: "illegal instruction",
+    0xC0000094: "integer division by zero",
+    0xC00000FD: "stack overflow",
+    0xC0000409: "abort",
+}
 _PREFIX = PromptPrefix(
     "Answer.", (("One?", '{"word":"a","verdict":"yes"}'), ("Two?", '{"word":"b","verdict":"no"}'))
 )
@@ -127,7 +141,8 @@ def _find_fault(path: Path, settings: EngineSettings, seconds: int, known: bool)
         return (InputError if kind == "InputError" else ModelBroken)(fault) if fault else None
     code = -child.returncode
     ending = next((s.name for s in signal.Signals if s == code), f"exit code {child.returncode}")
-    if known and code in _CRASHES:
+    ending = _WINDOWS_CRASHES.get(child.returncode, ending)
+    if known and (code in _CRASHES or child.returncode in _WINDOWS_CRASHES):
         raise ModelError(
             f"{path}: llama.cpp ends the process on this model ({ending}), whose bytes are the "
             "catalog's, so its build is at fault, most often one for another processor; compile it "
@@ -175,9 +190,16 @@ def load_and_ask(path: Path, settings: EngineSettings) -> None:
 
 
 def _limit_memory(weights: int, settings: EngineSettings) -> None:
-    """Limit the address space to what a valid file of this size can need, and disable core dumps."""
-    import resource  # not on Windows
+    """Limit the address space to what a valid file of this size can need, and disable core dumps.
 
+    Does nothing where the system has no such limits, as on Windows.
+    """
+    try:
+        import resource
+    except ImportError:
+        return
+    if sys.platform == "win32":  # for the type checker
+        return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux" and not settings.n_gpu_layers:  # a GPU's driver maps far more than it uses
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]

@@ -41,7 +41,7 @@ class UnjudgedText(Record):
 class Failure(Record):
     """A judgement that could not be made: a reason code, and details where the code is not enough."""
 
-    failed: Literal["context_too_long", "engine_error", "no_head", "worker_lost"]
+    failed: Literal["context_too_long", "engine_error", "no_head", "timeout", "worker_lost"]
     detail: str = ""
 
 

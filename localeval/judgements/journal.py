@@ -25,13 +25,16 @@ from pydantic_core import to_json
 from localeval.errors import FolderError, InputError
 from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement
 from localeval.samples import Sample
-from localeval.system.files import lock_file, parsing, sync_folder, write_all
+from localeval.system.files import left_over_lock, lock_file, parsing, sync_folder, write_all
 from localeval.system.versions import digest
 from localeval.text.display import join_some
 
 LOG = logging.getLogger("localeval")
 
 JOURNAL, LOCK = "journal.jsonl", ".lock"
+LOCK_NOTE = (
+    ".lock.pid"  # which process holds the lock; on Windows nobody else can read the locked file itself
+)
 SECONDS_UNFORCED = 1.0
 MOST_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
 
@@ -113,6 +116,14 @@ class JournalFile:
             ) from error
 
 
+def _holder(folder: Path) -> str:
+    """Name the process that holds the folder's lock, or had it last where it has not said so yet."""
+    try:
+        return f"process {int((folder / LOCK_NOTE).read_text(encoding='ascii'))}"
+    except (OSError, ValueError):
+        return "another process"
+
+
 class Journal:
     """The judgements of a run's folder, open for writing; without a folder the latest thousand, in memory.
 
@@ -141,7 +152,7 @@ class Journal:
             Path(os.path.realpath(folder)).mkdir(parents=True, exist_ok=True)  # also where a link leads
             with ExitStack() as stack:
                 stack.callback(lock_file(lock, 0).release)  # the system does it if the process is killed
-                lock.write_text(f"{os.getpid()}\n", encoding="ascii")
+                (folder / LOCK_NOTE).write_text(f"{os.getpid()}\n", encoding="ascii")
                 self.lines = JournalFile(folder / JOURNAL)
                 if self.lines.damaged:
                     numbers = join_some([str(number) for number in self.lines.damaged], 10)
@@ -154,11 +165,12 @@ class Journal:
                 self._file.truncate(self.lines.size)  # half a line would swallow the next one
                 self.lines.reader = stack.enter_context((folder / JOURNAL).open("rb"))
                 self._open_files = stack.pop_all()
-        except Timeout:
-            pid = lock.read_text(encoding="ascii").strip()
+        except Timeout as error:
+            held = left_over_lock(error)
+            remedy = "" if held is None else f" Where no such process runs any more, remove {held}."
             raise FolderError(
-                f"{folder}: process {pid} is writing to this run; wait until it is done, stop it, or choose "
-                "another folder with -o."
+                f"{folder}: {_holder(folder)} is writing to this run; wait until it is done, stop it, or "
+                f"choose another folder with -o.{remedy}"
             ) from None
         except OSError as error:
             raise FolderError(
@@ -235,14 +247,26 @@ def parse_record(judgement: Judgement, stored: Mapping[str, Any]) -> BaseModel:
     return Failure(**stored) if "failed" in stored else judgement.record(**stored)
 
 
+PASSING = ("engine_error", "timeout", "worker_lost")
+"""Reasons of failures that may not happen again; another run judges the sample again."""
+
+
 def is_believed(record: BaseModel) -> bool:
-    """Return whether a stored record is final; an engine's error or a lost worker may not happen again."""
-    return not (isinstance(record, Failure) and record.failed in ("engine_error", "worker_lost"))
+    """Return whether a stored record is final, and no failure that may not happen again."""
+    return not (isinstance(record, Failure) and record.failed in PASSING)
 
 
 def key_of_failure(key: str, sample: Sample) -> str:
     """Return the key of a failure that may not happen again: `key` stays free for a record that is final."""
     return digest([key, sample.id])
+
+
+def put_failure(journal: Journal, judgement: Judgement, key: str, sample: Sample, failure: Failure) -> str:
+    """Store a failure, of something that was not asked, that may not happen again. Return its key."""
+    key = key_of_failure(key, sample)
+    cost = {"seconds": 0, "rows": 0}
+    journal.put(key, judgement.name, sample.id, failure.model_dump(mode="json"), cost)
+    return key
 
 
 def find_believed(journal: Journal | JournalFile, judgement: Judgement, key: str) -> BaseModel | None:

@@ -146,7 +146,7 @@ def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
     Returns the path of the environment's `localeval`. Raises Refused with the reason if that fails.
     """
     into = into.resolve() if into.is_symlink() else into  # venv takes no link
-    marker, python = into / MARKER, str(into / "bin" / "python")
+    marker, python = into / MARKER, str(program(into, "python"))
     installed = marker.read_text(encoding="utf-8").strip() if marker.is_file() else ""
     if installed == manifest["sha256"]:
         say(f"{into} is made of this pack already; its packages are left as they are.")
@@ -168,7 +168,7 @@ def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
         wheels = [str(folder / name) for name in sorted(manifest["files"]) if name.startswith("wheels/")]
         say(f"installing {len(wheels)} packages into {into}")
         # pip runs from its wheel, as Debian's Python has no ensurepip.
-        venv.EnvBuilder(symlinks=True, with_pip=False).create(str(into))
+        venv.EnvBuilder(symlinks=os.name != "nt", with_pip=False).create(str(into))
         pip = [python, "-I", str(folder / manifest["pip"] / "pip"), "install", "--isolated", "--quiet"]
         # The checked wheels are named, and no folder is searched, so that nothing else is installed.
         pip += ["--no-index", "--no-cache-dir", "--no-input", "--disable-pip-version-check"]
@@ -180,7 +180,14 @@ def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
         exit_code = subprocess.call([*fetch, *manifest["models"]], stdout=sys.stderr)  # noqa: S603
         if exit_code:
             raise Refused("the models are not in place; the same command goes on from here.", exit_code)
-    return into / "bin" / "localeval"
+    return program(into, "localeval")
+
+
+def program(environment: Path, name: str) -> Path:
+    """Return the path of a program in an environment; its folder has another name on Windows."""
+    if os.name == "nt":
+        return environment / "Scripts" / f"{name}.exe"
+    return environment / "bin" / name
 
 
 def run(fault: str, command: list[str]) -> None:
@@ -216,7 +223,7 @@ def main() -> int:
             return 0
         if options.models:
             os.environ["LOCALEVAL_MODELS"] = str(options.models.expanduser().absolute())
-        program = install(folder, options.into.expanduser().absolute(), manifest)
+        installed = install(folder, options.into.expanduser().absolute(), manifest)
     except Refused as error:
         say(f"install.py: {error}")
         return error.exit_code
@@ -227,8 +234,8 @@ def main() -> int:
         say("\nInterrupted; the same command makes the environment again from the start.")
         return 130
     print(f"localeval {manifest['localeval']} is installed. Go on with:")
-    print(f"  {program} doctor")
-    print(f"  {program} evaluate --example -m faithfulness -o example-run")
+    print(f"  {installed} doctor")
+    print(f"  {installed} evaluate --example -m faithfulness -o example-run")
     if options.models:
         print(f"with LOCALEVAL_MODELS={os.environ['LOCALEVAL_MODELS']} in the environment")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -30,16 +31,27 @@ _WORTH_A_LOOK = ("refusal", "question", "source")
 MOST_ROWS = 50
 MOST_COLUMNS = 4
 MOST_NAMED = 5
+_ASCII_RULES = box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
 HIGH_COSINE = 0.5  # of unrelated questions, above which a reader is told
 
 
 def new_table(first: str, *numbers: str) -> Table:
     """Return a table with a first column, and columns of `numbers`, aligned right."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table = Table(box=_rules(), show_edge=False, pad_edge=False)
     table.add_column(first)
     for column in numbers:
         table.add_column(column, justify="right")
     return table
+
+
+def _rules() -> box.Box:
+    """Return the rules of a table: of ASCII where stdout has no others, as a console of Windows may not."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        str(box.SIMPLE_HEAD).encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return _ASCII_RULES
+    return box.SIMPLE_HEAD
 
 
 def printed(table: Table, width: int) -> list[str]:

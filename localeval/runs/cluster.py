@@ -5,6 +5,7 @@ Only Ray uses the network; the guard of `localeval.offline` is active in the dri
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -12,13 +13,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, cast
 
+from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.judge import Judge
-from localeval.runs.workers import Answer, Keep, Line, Task, Worker, WorkerLost, answer
+from localeval.runs.workers import Answer, Keep, Line, Raised, Task, Worker, WorkerHangs, WorkerLost, answer
 from localeval.system.offline import is_offline, offline
 from localeval.text.display import shorten
 
+LOG = logging.getLogger("localeval")
+
 SECONDS_TO_ANSWER = 20
+SECONDS_TO_START = 60  # of a worker where there is room, before its wait is told
 
 
 def connect(address: str) -> None:
@@ -46,11 +51,32 @@ def connect(address: str) -> None:
         ) from error
 
 
-def count(threads: int) -> int:
-    """Return how many workers of `threads` threads the cluster has room for; at least 1."""
+def count(settings: EngineSettings) -> int:
+    """Return how many workers the machines of the cluster have room for, with the threads of `settings`.
+
+    Raises InputError where no machine has room for one: Ray would wait for ever for such a machine.
+    """
     import ray
 
-    return max(1, int(ray.cluster_resources().get("CPU", 0)) // threads)
+    machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    threads = settings.n_threads
+    largest = int(max((machine.get("CPU", 0) for machine in machines), default=0))
+    if largest < threads:
+        remedy = f"give --threads {largest} (in Python, n_threads)" if largest else "give its machines cores"
+        raise InputError(
+            f"no machine of the Ray cluster has the {threads} cores that a worker asks for, one a thread; "
+            f"the largest has {largest}. Start a larger machine, or {remedy}."
+        )
+    rooms = [int(machine.get("CPU", 0)) // threads for machine in machines]
+    if settings.n_gpu_layers:
+        gpus = [int(machine.get("GPU", 0)) for machine in machines]
+        rooms = [min(room, gpu) for room, gpu in zip(rooms, gpus, strict=True)]
+    if not sum(rooms):
+        raise InputError(
+            f"no machine of the Ray cluster has a GPU and the {threads} cores that a worker asks for; leave "
+            "--gpu-layers out, or start such a machine."
+        )
+    return sum(rooms)
 
 
 class Actor(Worker):
@@ -68,20 +94,33 @@ class Actor(Worker):
     def ready(self) -> None:
         """Wait until the cluster has room for the actor. Raises WorkerLost where it can't be started."""
         try:
-            self._ray.get(self._actor.ready.remote())
+            ready = self._actor.ready.remote()
+            started, _ = self._ray.wait([ready], timeout=SECONDS_TO_START)
+            if not started:
+                LOG.warning("a worker waits for room on the Ray cluster, which others use.")
+            self._ray.get(ready)
         except self._ray.exceptions.RayError as error:
             raise WorkerLost(f"{shorten(error)}; is localeval on its machine?") from error
 
     def judge(self, task: Task, keep: Keep) -> Answer:
         try:
-            answer, lines = self._ray.get(self._actor.judge.remote(task))
-        except self._ray.exceptions.RayTaskError as error:
-            raise error.cause from error
+            if task.timeout is not None:
+                self._take(self._actor.load.remote(task), None)
+            answer, lines = self._take(self._actor.judge.remote(task), task.given_up_after())
+        except self._ray.exceptions.GetTimeoutError as error:
+            raise WorkerHangs from error
         except self._ray.exceptions.RayError as error:  # the actor, its process or its machine is gone
             raise WorkerLost from error
         for line in lines:
             keep(line)
         return cast("Answer", answer)
+
+    def _take(self, reference: Any, seconds: float | None) -> Any:
+        """Wait for a result, so long at most. Raises Ray's errors, or what the judging raised."""
+        result = self._ray.get(reference, timeout=seconds)
+        if isinstance(result, Raised):
+            raise result.error()
+        return result
 
     def stop(self) -> None:
         with suppress(Exception):  # it may be gone already, and the cluster with it
@@ -100,14 +139,30 @@ class _RemoteJudge:
     def ready(self) -> None:
         """Return; the call runs only once the cluster has room for the actor."""
 
-    def judge(self, task: Task) -> tuple[Answer, list[Line]]:
+    def load(self, task: Task) -> Raised | None:
+        """Load the models of a task, whose time does not count that."""
+        try:
+            self._loaded().load_models(task.required, task.options)
+        except Exception as error:  # noqa: BLE001 (raised again in the driver)
+            return Raised.of(error)
+        return None
+
+    def judge(self, task: Task) -> tuple[Answer, list[Line]] | Raised:
+        import ray
+
+        node = ray.get_runtime_context().get_node_id()
+        lines: list[Line] = []
+        try:
+            return answer(self._loaded(), task, lines.append)._replace(node=node), lines
+        except Exception as error:  # noqa: BLE001 (raised again in the driver)
+            return Raised.of(error)
+
+    def _loaded(self) -> Judge:
         import ray
 
         if self._judge is None:
             self._judge = self._load_judge(ray.util.get_node_ip_address())
-        node = ray.get_runtime_context().get_node_id()
-        lines: list[Line] = []
-        return answer(self._judge, task, lines.append)._replace(node=node), lines
+        return self._judge
 
     def _load_judge(self, node: str) -> Judge:
         try:

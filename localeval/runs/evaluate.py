@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial, wraps
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -50,6 +52,7 @@ def evaluate(
     workers: int | Literal["auto"] = 1,
     shard: str | None = None,
     ray: str | None = None,
+    timeout: float | None = None,
     **options: Any,
 ) -> Result:
     """Score every sample.
@@ -67,6 +70,10 @@ def evaluate(
     ray       the address of a Ray cluster, or "auto" for the one of this machine: `workers` are its actors,
               by default as many as it has room for
     shard     "2/5": only the second of five parts of the samples, to be merged by `localeval.merge`
+    timeout   seconds for the judgements of a sample, without loading models; a sample that takes longer is
+              *failed*, `timeout`, and judged again by another call. With it another process judges, which is
+              ended and replaced where a judgement hangs. For a judge that only this process has (see
+              `Judge.load`), the time is looked at between judgements, and nothing ends one that hangs
     options   those of `localeval.prompts.options.Options`
 
     Raises InputError or ModelError before any sample is judged; later only FolderError, as for a full disk,
@@ -80,13 +87,16 @@ def evaluate(
     """
     before = attempts() if is_offline() else None
     threads = threads_each(workers)
+    _check_timeout(timeout)
     choices, dataset, shard_file, folder, selected = _prepare(samples, metrics, output, shard, options)
     with _load_judge(judge, 0 if ray else threads) as loaded:
         selected = _available_metrics(selected, metrics is not None, loaded, choices)
         signature, skipped = loaded.signature(selected, choices), run_folder.skipped(folder, dataset)
         config, curves = run_folder.config_of(loaded, choices, signature, skipped), loaded.curves(choices)
         run_plan = None if watch is None else _plan_run(dataset, selected, loaded, choices, folder, watch)
-        pool = choose_workers(loaded, workers, ray)  # raises before a finished run in the folder goes
+        pool = choose_workers(
+            loaded, workers, ray, timeout
+        )  # raises before a finished run in the folder goes
         with run_folder.open_run(folder, dataset, config) as (journal, config):
             if folder is not None:
                 note_shard(folder, shard_file)
@@ -110,6 +120,14 @@ def evaluate(
             if folder is not None:
                 run_folder.finish(folder, result)
     return result
+
+
+def _check_timeout(timeout: float | None) -> None:
+    """Raise InputError for a time limit that is no number above 0."""
+    if timeout is None:
+        return
+    if isinstance(timeout, bool) or not isinstance(timeout, Real) or not 0 < timeout < math.inf:
+        raise InputError(f"timeout is {timeout!r}; give a number of seconds above 0, or leave it out.")
 
 
 def _prepare(

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from localeval.errors import FolderError, InputError
 from localeval.judge import Judge
-from localeval.judgements.journal import JOURNAL, LOCK, Journal, JournalFile
+from localeval.judgements.journal import JOURNAL, LOCK, LOCK_NOTE, Journal, JournalFile
 from localeval.metrics.signature import Signature
 from localeval.prompts.options import Options
 from localeval.report import tables
@@ -38,7 +38,7 @@ CONFIG, SAMPLES, RESULTS, REPORT = "run.json", "samples.jsonl", "results.json", 
 SHARD = "shard.json"
 CARD, CALIBRATION = "card.json", "calibration.json"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
-FILES = (LOCK, JOURNAL, CONFIG, SAMPLES, SHARD, PLAN, *_FINISHED, CARD, CALIBRATION)
+FILES = (LOCK, LOCK_NOTE, JOURNAL, CONFIG, SAMPLES, SHARD, PLAN, *_FINISHED, CARD, CALIBRATION)
 """All files of a run, and those of a card."""
 NEXT = ".next"
 _INPUTS = (CONFIG, SAMPLES, SHARD, PLAN)

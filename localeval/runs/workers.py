@@ -6,28 +6,34 @@ journal goes to no worker.
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import platform
 import signal
+import time
+import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import RLock, Thread
-from typing import Any, Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 
+from localeval import errors
 from localeval.engine.engine import Engine
 from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
 from localeval.errors import EngineFailing, FolderError, InputError
-from localeval.judge import Judge
+from localeval.judge import Judge, late
 from localeval.judgements import JUDGEMENTS, Failure, Judgement, Records, make_records, with_needs
-from localeval.judgements.journal import Journal, find_believed, key_of_failure, parse_record
+from localeval.judgements.journal import PASSING, Journal, find_believed, parse_record, put_failure
 from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.system.offline import attempts, is_offline, offline
 from localeval.text.display import shorten
+
+LOG = logging.getLogger("localeval")
 
 MOST_TRIES = 3
 """Number of workers lost while judging a sample, after which it fails with `worker_lost`."""
@@ -41,6 +47,15 @@ is not in a sample, and each lost sample costs `MOST_TRIES` starts of a worker."
 
 MOST_FAILED_LATER = 50
 """The same once a sample was judged: samples that are alike, such as long ones, often stand together."""
+
+GRACE = 5.0
+"""Seconds after a sample's time limit in which a worker may still end its judgement; then it is ended. A
+worker that is ended costs the load of another model."""
+
+BETWEEN_LOOKS = 0.5
+"""Seconds after which a wait for the workers looks for Ctrl-C, which Windows does not tell during a wait."""
+
+T = TypeVar("T")
 
 Judged = tuple[int, Sample, dict[str, BaseModel], dict[str, str]]
 Wanted = Callable[[Sample], Sequence[str]]
@@ -67,6 +82,37 @@ class Task(NamedTuple):
     required: Sequence[str]
     stored: dict[str, dict[str, Any]]
     options: Options
+    timeout: float | None = None  # seconds for its judgements
+
+    def given_up_after(self) -> float | None:
+        """Return the seconds after which a worker that does not answer is taken to hang; None for never."""
+        return None if self.timeout is None else self.timeout + GRACE
+
+
+class Begun(NamedTuple):
+    """A worker's message that its models are loaded: from now on the time of a task counts."""
+
+
+class Raised(NamedTuple):
+    """An exception of a worker, as texts: some exceptions can't be pickled, or not be made of a pickle."""
+
+    kind: str
+    text: str
+    trace: str
+
+    @classmethod
+    def of(cls, error: Exception) -> Raised:
+        """Describe an exception."""
+        return cls(type(error).__name__, str(error), "".join(traceback.format_exception(error)))
+
+    def error(self) -> Exception:
+        """Return the exception to raise here: of the same type where it is one of localeval's."""
+        kind = getattr(errors, self.kind, None)
+        if isinstance(kind, type) and issubclass(kind, errors.LocalevalError):
+            return kind(self.text)
+        error = RuntimeError(f"a worker ended with {self.kind}: {self.text}")
+        error.add_note(f"In the worker:\n{self.trace}")
+        return error
 
 
 class Answer(NamedTuple):
@@ -84,6 +130,10 @@ class WorkerLost(Exception):
     """Raised when the worker's process has ended, or its machine is gone."""
 
 
+class WorkerHangs(WorkerLost):
+    """Raised when the worker did not answer within the time of its task."""
+
+
 class Worker(Protocol):
     """Judges tasks, one at a time. It loads its model at the first one."""
 
@@ -91,7 +141,10 @@ class Worker(Protocol):
         """Wait until the worker can take a task. Raises WorkerLost."""
 
     def judge(self, task: Task, keep: Keep) -> Answer:
-        """Wait for the answer, and `keep` the lines. Raises WorkerLost, or whatever the judging raised."""
+        """Wait for the answer, and `keep` the lines. Raises what the judging raised, as `Raised.error`.
+
+        Raises WorkerHangs where it takes too long (the worker can't be used afterwards), or WorkerLost.
+        """
 
     def stop(self) -> None:
         """End the worker, whatever it is doing. Any thread may call this, and more than once."""
@@ -125,13 +178,26 @@ class Process(Worker):
     def judge(self, task: Task, keep: Keep) -> Answer:
         try:
             self._pipe.send(task)
-            while isinstance(answer := self._pipe.recv(), Line):
-                keep(answer)
+            message = self._receive(None)
+            seconds = task.given_up_after()
+            until = None
+            while isinstance(message, Line | Begun):
+                if isinstance(message, Line):
+                    keep(message)
+                elif seconds is not None:
+                    until = time.monotonic() + seconds
+                message = self._receive(until)
         except (EOFError, OSError) as error:
             raise WorkerLost from error
-        if isinstance(answer, Exception):
-            raise answer
-        return cast("Answer", answer)
+        if isinstance(message, Raised):
+            raise message.error()
+        return cast("Answer", message)
+
+    def _receive(self, until: float | None) -> Any:
+        """Wait for the next message. Raises WorkerHangs where none comes until then."""
+        if until is not None and not self._pipe.poll(max(0.0, until - time.monotonic())):
+            raise WorkerHangs
+        return self._pipe.recv()
 
     def stop(self) -> None:
         self._process.kill()
@@ -158,7 +224,7 @@ class _SampleJournal(Journal):
 def answer(judge: Judge, task: Task, keep: Keep) -> Answer:
     """Judge the sample of a task, and `keep` each line as it is made; called in a worker."""
     attempts_before, journal = attempts(), _SampleJournal(task.stored, keep)
-    _, keys = judge.judge_with_keys(task.sample, task.required, task.options, journal)
+    _, keys = judge.judge_with_keys(task.sample, task.required, task.options, journal, task.timeout)
     return Answer(keys, attempts() - attempts_before, platform.node())
 
 
@@ -177,9 +243,12 @@ def _serve(pipe: Any, load: Callable[[], Judge], refuse_network: bool) -> None:
             task = pipe.recv()
             try:
                 judge = judge or stack.enter_context(load())
-                result: Answer | Exception = answer(judge, task, pipe.send)
+                if task.timeout is not None:
+                    judge.load_models(task.required, task.options)
+                pipe.send(Begun())
+                result: Answer | Raised = answer(judge, task, pipe.send)
             except Exception as error:  # noqa: BLE001 (raised again in the driver)
-                result = error
+                result = Raised.of(error)
             pipe.send(result)
 
 
@@ -195,7 +264,7 @@ class Brake:
         if not records:
             return
         failures = [record for record in records.values() if isinstance(record, Failure)]
-        broken = [failure for failure in failures if failure.failed in ("engine_error", "worker_lost")]
+        broken = [failure for failure in failures if failure.failed in PASSING]
         if not broken:
             self._in_a_row, self._most = 0, MOST_FAILED_LATER
             return
@@ -223,20 +292,34 @@ def threads_each(workers: int | Literal["auto"]) -> int:
     return max(1, physical_cores() // workers) if workers > 1 else 0
 
 
-def choose_workers(judge: Judge, workers: int | Literal["auto"], ray: str | None) -> InProcess | Workers:
-    """Return what judges the samples. Raises InputError for a cluster that does not answer."""
+def choose_workers(
+    judge: Judge, workers: int | Literal["auto"], ray: str | None, timeout: float | None = None
+) -> InProcess | Workers:
+    """Return what judges the samples.
+
+    With a `timeout` a worker judges even where one process is enough: nothing ends a judgement that hangs in
+    this one. Only a judge that no other process can load is asked here, and a warning says so.
+
+    Raises InputError for a cluster that does not answer, or has no room for a worker.
+    """
     if ray is not None:
         from localeval.runs import cluster
 
         cluster.connect(ray)
-        capacity = cluster.count(judge.engine.settings.n_threads)
+        capacity = cluster.count(judge.engine.settings)
         requested = 1 if workers == "auto" else workers
-        return Workers(judge, requested if requested > 1 else capacity, cluster.Actor)
+        return Workers(judge, requested if requested > 1 else capacity, cluster.Actor, timeout)
     count = _auto_count(judge) if workers == "auto" else workers
-    if count == 1:
-        return InProcess(judge)
-    _check_memory(judge, count)
-    return Workers(judge, count)
+    if count == 1 and (timeout is None or judge.loader is None):
+        if timeout is not None:
+            LOG.warning(
+                "no other process can load this judge, so its time limit is looked at between judgements, "
+                "and nothing ends a judgement that hangs."
+            )
+        return InProcess(judge, timeout)
+    if count > 1:
+        _check_memory(judge, count)
+    return Workers(judge, count, timeout=timeout)
 
 
 def _check_memory(judge: Judge, count: int) -> None:
@@ -287,8 +370,9 @@ class InProcess:
 
     refused = 0  # this process counts its attempts itself
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: Judge, timeout: float | None = None) -> None:
         self._judge = judge
+        self._timeout = timeout
 
     def __str__(self) -> str:
         return ""
@@ -299,7 +383,9 @@ class InProcess:
         """Yield (index, sample, records, keys) of each sample as it is done, and write the journal."""
         brake = Brake()
         for index, sample in enumerate(samples):
-            records, keys = self._judge.judge_with_keys(sample, required(sample), options, journal)
+            records, keys = self._judge.judge_with_keys(
+                sample, required(sample), options, journal, self._timeout
+            )
             yield index, sample, records, keys
             brake.check(records)
 
@@ -310,7 +396,13 @@ class Workers:
     refused  number of attempts to use the network in the workers
     """
 
-    def __init__(self, judge: Judge, number: int, start: Callable[[Judge], Worker] = Process) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        number: int,
+        start: Callable[[Judge], Worker] = Process,
+        timeout: float | None = None,
+    ) -> None:
         """Raises InputError for a judge that another process can't load."""
         if judge.loader is None:
             raise InputError(
@@ -318,15 +410,17 @@ class Workers:
                 "paths of its models."
             )
         self._judge, self._number, self._start = judge, number, start
+        self._timeout = timeout
         self.refused = 0
         self._workers: dict[Worker, str] = {}  # worker -> its node, once it has answered
         self._stopped = False
         self._tasks: SimpleQueue[tuple[Task, int] | None] = SimpleQueue()  # and the number of the try
-        self._done: SimpleQueue[Line | tuple[Task, Answer | None] | Exception] = SimpleQueue()
+        self._done: SimpleQueue[Line | tuple[Task, Answer | Failure] | Exception] = SimpleQueue()
 
     def __str__(self) -> str:
         nodes = set(self._workers.values()) - {""}
-        return f"{len(self._workers)} workers" + f" on {len(nodes)} nodes" * (len(nodes) > 1)
+        number = len(self._workers)
+        return f"{number} worker{'' if number == 1 else 's'}" + f" on {len(nodes)} nodes" * (len(nodes) > 1)
 
     def judge(
         self, samples: Sequence[Sample], required: Wanted, options: Options, journal: Journal
@@ -344,7 +438,7 @@ class Workers:
                     yield index, sample, records, keys
                     continue
                 stored = {key: journal.get(key) or {} for key in keys.values()}
-                self._tasks.put((Task(index, sample, names, stored, options), 1))
+                self._tasks.put((Task(index, sample, names, stored, options, self._timeout), 1))
                 submitted += 1
                 if len(threads) < self._number:
                     threads.append(Thread(target=self._run_worker, daemon=True))
@@ -409,22 +503,26 @@ class Workers:
             answer = worker.judge(task, keep)
             self._workers[worker] = answer.node
             self._done.put((task, answer))
+        except WorkerHangs:
+            self._done.put((task, late(task.timeout or 0.0)))
+            raise
         except WorkerLost:
             if tries < MOST_TRIES:
                 self._tasks.put((task, tries + 1))
             else:
-                self._done.put((task, None))
+                lost = Failure(failed="worker_lost", detail=f"{MOST_TRIES} workers ended")
+                self._done.put((task, lost))
             raise
 
     def _next_answer(self, journal: Journal) -> Judged:
         """Wait for the next answer, and write the lines until then. Raises whatever a worker raised."""
-        while isinstance(result := self._done.get(), Line):
+        while isinstance(result := _wait_for_next(self._done), Line):
             self._write(result, journal)
         if isinstance(result, Exception):
             raise result
         task, answer = result
-        if answer is None:
-            return self._fail(task, journal)
+        if isinstance(answer, Failure):
+            return self._fail(task, answer, journal)
         self.refused += answer.refused
         records = {
             name: parse_record(JUDGEMENTS[name], task.stored[key]) for name, key in answer.keys.items()
@@ -451,16 +549,20 @@ class Workers:
         records, keys = make_records(sample, required, look_up)
         return records, keys, missing[0] if missing else None
 
-    def _fail(self, task: Task, journal: Journal) -> Judged:
-        """Write a failure for what is missing of a sample whose workers were all lost."""
+    def _fail(self, task: Task, failure: Failure, journal: Journal) -> Judged:
+        """Write the failure for what is missing of a sample that no worker could judge."""
         records, keys, missing = self._look_up(task.sample, task.required, journal)
         if missing is not None:
             judgement, key = missing
-            key = key_of_failure(key, task.sample)
-            failure: BaseModel = Failure(failed="worker_lost", detail=f"{MOST_TRIES} workers ended")
-            cost = {"seconds": 0, "rows": 0}
-            journal.put(key, judgement.name, task.sample.id, failure.model_dump(mode="json"), cost)
+            key = put_failure(journal, judgement, key, task.sample, failure)
             for other in with_needs(task.required):
                 if other.name not in records:
                     records[other.name], keys[other.name] = failure, key
         return task.position, task.sample, records, keys
+
+
+def _wait_for_next(queue: SimpleQueue[T]) -> T:
+    """Wait for the queue's next entry, and look for Ctrl-C meanwhile."""
+    while True:
+        with suppress(Empty):
+            return queue.get(timeout=BETWEEN_LOOKS)

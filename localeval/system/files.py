@@ -25,7 +25,7 @@ from localeval.system.arguments import describe
 from localeval.text.display import shorten
 
 if TYPE_CHECKING:
-    from filelock import BaseFileLock
+    from filelock import BaseFileLock, Timeout
 
 
 _SECONDS_KEPT = 86_400  # of a temporary file of a process that was killed
@@ -183,6 +183,7 @@ class SpooledLines:
         self._starts = array("Q", [0])  # the offset of each line, and of the next one
         self._buffer = bytearray()  # all lines, while they are few
         self._file: FileIO | None = None
+        self._position = threading.Lock()  # of the file, where a read moves it
         for line in lines:
             self.append(line)
 
@@ -192,7 +193,7 @@ class SpooledLines:
     def __getitem__(self, number: int) -> bytes:
         start, end = self._starts[number], self._starts[number + 1]
         buffer, file = self._buffer, self._file  # in this order: without a file the buffer is complete
-        return bytes(buffer[start:end]) if file is None else os.pread(file.fileno(), end - start, start)
+        return bytes(buffer[start:end]) if file is None else self._read_at(file, start, end - start)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SpooledLines, ([self[number] for number in range(len(self))],)
@@ -206,14 +207,29 @@ class SpooledLines:
         self._starts.append(self._starts[-1] + len(line))
         return len(self) - 1
 
+    def _read_at(self, file: FileIO, start: int, length: int) -> bytes:
+        """Read without moving the file's position, at which the next line is written."""
+        if hasattr(os, "pread"):
+            read: bytes = os.pread(file.fileno(), length, start)
+            return read
+        with self._position:  # Windows has no such call
+            end = file.tell()
+            file.seek(start)
+            try:
+                return file.read(length)
+            finally:
+                file.seek(end)
+
     def _write(self, line: bytes) -> None:
         try:
             if self._file is None:
-                file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+                # On Windows it is a wrapper, which has the methods of a file.
+                file: Any = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
                 weakref.finalize(self, file.close)
                 write_all(file, self._buffer)
                 self._file, self._buffer = file, bytearray()
-            write_all(self._file, line)
+            with self._position:
+                write_all(self._file, line)
         except OSError as error:
             raise InputError(
                 f"{tempfile.tempdir or 'the temporary folder'}: a temporary file can't be written there "
@@ -260,20 +276,34 @@ def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
         return False
 
 
+_HELD = ".held"
+_SECOND_LOOK = 0.2  # seconds
+
+
 def lock_file(path: Path, seconds: float) -> BaseFileLock:
     """Lock `path` for this process, until it releases the returned lock, or ends.
 
-    Waits for another process up to `seconds` (-1: for ever), then raises filelock's Timeout.
+    Waits for another process up to `seconds` (-1: for ever), then raises filelock's Timeout, whose
+    `lock_file` is another path where the file's existence is the lock (see `left_over_lock`).
     """
     from filelock import FileLock, SoftFileLock
 
-    lock: BaseFileLock = FileLock(path, thread_local=False, fallback_to_soft=False)
-    try:
-        lock.acquire(timeout=seconds)
-    except OSError as error:
-        if error.errno != errno.ENOSYS:
-            raise
-        # A file system without locks. filelock's own fallback would remove another holder's lock file.
-        lock = SoftFileLock(path.with_name(f"{path.name}.held"), thread_local=False)
-        lock.acquire(timeout=seconds)
-    return lock
+    if not issubclass(FileLock, SoftFileLock):
+        lock = FileLock(path, thread_local=False, fallback_to_soft=False)
+        try:
+            lock.acquire(timeout=seconds)
+            return lock
+        except OSError as error:
+            if error.errno != errno.ENOSYS:
+                raise
+    # A file system, or a Python, without locks. filelock's own fallback would remove another holder's file.
+    soft_lock = SoftFileLock(path.with_name(f"{path.name}{_HELD}"), thread_local=False)
+    # The first look removes the file of a process of this machine that has ended, and a second one locks.
+    soft_lock.acquire(timeout=_SECOND_LOOK if seconds == 0 else seconds)
+    return soft_lock
+
+
+def left_over_lock(timeout: Timeout) -> Path | None:
+    """Return the file whose existence is the lock, which stays where its process was killed; else None."""
+    path = Path(timeout.lock_file)
+    return path if path.name.endswith(_HELD) else None

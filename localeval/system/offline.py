@@ -9,11 +9,13 @@ starts. For those `scripts/prove network` watches the system calls of a whole ru
 
 from __future__ import annotations
 
+import _socket
 import ipaddress
 import os
 import sys
 import threading
-from _socket import AF_INET, AF_INET6, AF_UNIX
+from _socket import AF_INET, AF_INET6
+from types import FrameType
 from typing import Any
 
 from localeval.errors import NetworkRefused
@@ -27,6 +29,8 @@ SWITCHES = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "DO_NOT_TRACK": "1",
 }
+# The families of sockets that leave no machine: those of the file system, where the system has them.
+_LOCAL_FAMILIES = {getattr(_socket, "AF_UNIX", None)}
 _OUTGOING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 _LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"}
 
@@ -47,7 +51,10 @@ class _Guard:
             action = f"look-up of {_format_address(arguments[0])}"
         elif event == "socket.bind" and _is_reachable(arguments[0].family, arguments[1]):
             action = f"listening at {_format_address(arguments[1])}"
-        elif event in _OUTGOING and arguments[1] is not None and arguments[0].family != AF_UNIX:
+        elif event in _OUTGOING and arguments[1] is not None:
+            # The hook's caller is what connects.
+            if arguments[0].family in _LOCAL_FAMILIES or _makes_pair(sys._getframe(1), arguments[1]):
+                return
             action = f"{event.rpartition('.')[2]} to {_format_address(arguments[1])}"
         else:
             return
@@ -73,6 +80,18 @@ def _is_reachable(family: int, address: Any) -> bool:
         return host != "localhost"
 
 
+def _makes_pair(caller: FrameType, address: Any) -> bool:
+    """Report whether Python's own `socketpair` connects two sockets of this process with each other.
+
+    It does so over the loopback where the system makes no pairs, as on Windows, and every event loop needs a
+    pair. Nothing else of this process may connect to the machine itself.
+    """
+    module = sys.modules.get("socket")
+    makers = (getattr(module, name, None) for name in ("socketpair", "_fallback_socketpair"))
+    codes = [getattr(maker, "__code__", None) for maker in makers]
+    return caller.f_code in codes and isinstance(address, tuple) and address[0] in ("127.0.0.1", "::1")
+
+
 def _format_address(address: Any) -> str:
     parts = address[:2] if isinstance(address, tuple) else (address,)
     return shorten(":".join(p.decode(errors="replace") if isinstance(p, bytes) else str(p) for p in parts))
@@ -86,8 +105,8 @@ def offline() -> None:
 
     Connections, datagrams and name lookups raise `NetworkRefused` (an `OSError`, so that a library that can
     do without network does), also to the machine's own address; so does binding a socket to an address that
-    others can reach. AF_UNIX sockets, and so socketpairs and event
-    loops, go on working. Connections that are already open stay open, and programs that this process starts
+    others can reach. AF_UNIX sockets, socketpairs and event loops
+    go on working. Connections that are already open stay open, and programs that this process starts
     are not guarded. The hub's offline switches are set for what is imported later.
     The command line does this in every command but `models fetch` and `pack`.
 

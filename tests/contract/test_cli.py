@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -315,6 +314,7 @@ def test_output_with_no_room_is_exit_2_and_told_and_a_closed_pipe_keeps_the_gate
     done = start(rescore, stdout=writer)
     os.close(writer)
     assert (done.returncode, done.stderr.count("\n"), Path("out.xml").exists()) == (0, 1, True)
+    resource = pytest.importorskip("resource", reason="no such limits on Windows")
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1000, 1000))
     with Path("cut.json").open("w") as cut, Path("/dev/full").open("w") as full:
         faults = [start(rescore, stdout=cut, preexec_fn=limit), start([*COMMAND, "--help"], stdout=full)]

@@ -60,7 +60,7 @@ class _Odd(SteadyEngine):
         return super().generate(prefix, context, items, *rest, **options)
 
     def odd(self) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 class _Caller(_Odd):

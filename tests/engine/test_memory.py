@@ -1,5 +1,6 @@
 """A model that does not fit is refused with the figures, before the machine swaps."""
 
+import os
 import subprocess
 from contextlib import closing
 from pathlib import Path
@@ -32,6 +33,16 @@ def test_what_is_free_is_the_least_of_what_the_machine_has_and_a_container_may_t
         if text is not None:
             (tmp_path / name).write_text(text)
     assert available(tmp_path / "meminfo", tmp_path, tmp_path / "own") == free
+
+
+def test_a_machine_without_proc_tells_its_memory_and_cores_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = available(tmp_path / "none", tmp_path, tmp_path / "none")
+    assert free is not None
+    assert 0 < free < 1 << 50
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert 1 <= physical_cores() <= (os.cpu_count() or 1)
 
 
 V1 = "4:memory:/shop/pod\n3:cpu,cpuacct:/other\n0::/\n"

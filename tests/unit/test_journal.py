@@ -2,7 +2,10 @@
 
 import errno
 import fcntl
+import io
 import os
+import re
+import socket
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -51,11 +54,42 @@ def test_a_second_writer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     if not knows_locks:
         unknown = OSError(errno.ENOSYS, "Function not implemented")
         monkeypatch.setattr(fcntl, "flock", Mock(side_effect=unknown))
-    (tmp_path / ".lock").write_text("1\n")
+    (tmp_path / ".lock.pid").write_text("1\n")
     with Journal(tmp_path), pytest.raises(FolderError, match=f"process {os.getpid()} is writing"):
         Journal(tmp_path)
     with Journal(tmp_path):
-        assert (tmp_path / ".lock").read_text() == f"{os.getpid()}\n"
+        assert (tmp_path / ".lock.pid").read_text() == f"{os.getpid()}\n"
+
+
+def test_a_lock_that_a_killed_process_left_on_a_file_system_without_locks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it ran on this machine, it is even removed."""
+    unknown = OSError(errno.ENOSYS, "Function not implemented")
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=unknown))
+    left = tmp_path / ".lock.held"
+    left.write_text("4194305\nanother-machine\n")
+    with pytest.raises(FolderError, match=re.escape(f"remove {left}")):
+        Journal(tmp_path)
+    left.write_text(f"4194305\n{socket.gethostname()}\n")  # no process can have this number
+    with Journal(tmp_path):
+        assert left.exists()
+
+
+def test_a_locked_file_that_nobody_else_may_read_or_write_locks_a_folder_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows, where a lock is mandatory."""
+    opened = io.open
+
+    def refuse(file: Any, *arguments: Any, **options: Any) -> Any:
+        if str(file).endswith(".lock"):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(file, *arguments, **options)
+
+    monkeypatch.setattr(io, "open", refuse)
+    with Journal(tmp_path), pytest.raises(FolderError, match=f"process {os.getpid()} is writing"):
+        Journal(tmp_path)
 
 
 def test_an_error_of_the_engine_is_asked_again_and_what_is_too_long_is_not(tmp_path: Path) -> None:

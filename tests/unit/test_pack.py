@@ -3,6 +3,7 @@
 import ast
 import ensurepip
 import json
+import os
 import platform
 import re
 import shlex
@@ -350,3 +351,13 @@ def test_an_unsound_or_unfit_manifest_is_told(packed: Path, spoil: Any, message:
     with pytest.raises(install.Refused, match=message) as refused:
         install.check_machine(install.read_manifest(packed, sha256))
     assert refused.value.exit_code == code
+
+
+@pytest.mark.parametrize(("system", "path"), [("posix", "bin/localeval"), ("nt", "Scripts/localeval.exe")])
+def test_a_program_of_an_environment_is_where_the_system_has_it(
+    system: str, path: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(os, "name", system)
+    found = install.program(tmp_path, "localeval")
+    monkeypatch.undo()
+    assert found == tmp_path / path

@@ -73,6 +73,7 @@ def make(
     sentences: bool = False,
     *,
     named: bool = True,
+    timeout: float | None = None,
     **options: Any,
 ) -> Card:
     """Judge labelled samples and measure how well the scores agree with the labels.
@@ -83,6 +84,7 @@ def make(
                one that is passed as the option `calibration`
     number     the most samples, half of each label, by the seed; for pairs the first ones of each part
     sentences  for context_relevance: compare the needed sentences with those that people marked
+    timeout    as in `evaluate`
     named      whether the caller named the folder; another one is refused where results would be lost
 
     Raises InputError for an invalid label, too few of them, or all of one group; FolderError.
@@ -104,7 +106,7 @@ def make(
     chosen = Samples(samples, dataset, data.file)
     if not named:
         check_default(output, chosen)
-    result = evaluate(chosen, [metric], judge, output, progress, **options)
+    result = evaluate(chosen, [metric], judge, output, progress, timeout=timeout, **options)
     fields, (rows, seconds) = figures_of(result), _costs(output, result)
     in_force, raw = dict[str, Calibration](), Counter[str]()
     if result.signature.calibration:
@@ -144,7 +146,9 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
     used = result.signature.judgements
     keys = [key for sample in result.samples for name, key in sample.keys.items() if name in used]
     for key in dict.fromkeys(keys):  # samples with the same texts share a judgement
-        if entry := journal.entry(key):
+        entry = journal.entry(key)
+        # What nobody was asked, as its worker was lost or its time was over, has no tokens.
+        if entry is not None and "spent" in entry["cost"]:
             costs[entry["sample"]].append(entry["cost"])
     if not costs:
         return None, None
