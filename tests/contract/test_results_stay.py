@@ -284,6 +284,8 @@ def test_a_path_in_the_options_of_a_strangers_run_is_never_opened(
 ) -> None:
     folder = judged(tmp_path / "run", [0.9])
     pipe = tmp_path / "pipe"
+    if sys.platform == "win32":
+        pytest.skip("Windows has no named pipes in folders")
     os.mkfifo(pipe)  # opening it would wait for ever
     config = json.loads((folder / "run.json").read_text("utf-8"))
     config["options"][option] = {"support": {"en": str(pipe)}} if option == "prompts" else str(pipe)
