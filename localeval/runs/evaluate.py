@@ -243,8 +243,8 @@ def _tell_left_out(selected: Sequence[Metric], samples: Samples) -> None:
         LOG.warning(
             "%s: %s left out, as no sample has %s%s.",
             samples.name,
-            f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}",
-            " and ".join(lacking),
+            f"{enumerated(names)} {'is' if len(names) == 1 else 'are'}",
+            enumerated(lacking),
             f"; {hint}" if hint else "",
         )
 

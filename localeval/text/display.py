@@ -88,6 +88,16 @@ def digits(number: float, limit: float, decimals: int = 4) -> str:
     return f"{number:.{decimals}f}"
 
 
+def enumerated(names: Sequence[str]) -> str:
+    """Join names as a sentence lists them.
+
+    >>> enumerated(["a"]), enumerated(["a", "b"]), enumerated(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def join_some(names: Sequence[str], most: int) -> str:
     """Join the first `most` names with commas, made printable, and append how many more there are.
 

@@ -131,7 +131,7 @@ def test_two_files_of_the_same_name_do_not_share_a_folder_that_nobody_chose(
 ) -> None:
     rows = ROWS if column == "user_input" else [{"response": "Tea.", column: row["response"]} for row in ROWS]
     first = write_rows(tmp_path / "1" / "data.jsonl", rows)
-    second = write_rows(tmp_path / "2" / "data.jsonl", edited(rows, **{column: "Why?"}))
+    second = write_rows(tmp_path / "2" / "data.jsonl", edited(rows, **{column: "Is tea red? It is."}))
     monkeypatch.chdir(tmp_path)
     metric = "faithfulness" if column == "user_input" else "factual_correctness"
     options = ["-m", metric, "--statements", "sentences", "-q"]
@@ -141,7 +141,7 @@ def test_two_files_of_the_same_name_do_not_share_a_folder_that_nobody_chose(
     assert contents(tmp_path / "runs") == before
     main(["evaluate", str(second), *options, "-o", "runs/data"])
     assert "empty" in refused("evaluate", "", *options)
-    assert (tmp_path / "runs" / "data" / SAMPLES).read_text("utf-8").count("Why?") == len(ROWS)
+    assert (tmp_path / "runs" / "data" / SAMPLES).read_text("utf-8").count("Is tea red? It is.") == len(ROWS)
 
 
 def test_results_are_replaced_only_in_the_run_that_was_scored_again(tmp_path: Path) -> None:

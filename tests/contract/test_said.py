@@ -37,7 +37,10 @@ def test_default_metrics_without_their_column_are_named_with_the_nearest_one(
     column: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = left_out([{"question": "Tea?", "answer": "Tea grows.", column: ["Tea."], "note": 1}], caplog)
-    for part in ("faithfulness and context_relevance are left out", f"--columns retrieved_contexts={column}"):
+    for part in (
+        "faithfulness, full_support and context_relevance are left out",
+        f"--columns retrieved_contexts={column}",
+    ):
         assert part in lines
     assert lines.endswith("computed: answer_relevance")
 
@@ -50,7 +53,7 @@ def test_a_column_that_looks_like_no_field_is_only_listed(caplog: pytest.LogCapt
 
 def test_nothing_is_said_where_nothing_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     lines = left_out([{**ANSWER, "user_input": "Tea?"}], caplog)
-    assert lines == "computed: faithfulness answer_relevance context_relevance"
+    assert lines == "computed: faithfulness full_support answer_relevance context_relevance"
 
 
 @pytest.mark.parametrize("options", ["", "-m faithfulness", "-m context_recall", "-m answer_relevance"])

@@ -282,9 +282,9 @@ def test_tables_have_a_row_a_sample_or_statement(tmp_path: Path, monkeypatch: py
     ]
     tea, songs, sings = "Tea grows.", "It has 7 or 1,900 songs.", "'@Tea sings."
     assert rows(tmp_path / STATEMENTS)[1:] == [
-        ["茶", "support", tea, tea, "0.75", "1", tea, "0", "", "It says so.", ""],
-        ["茶", "support", songs, songs, "0.5", "1", "", "", "7 1900", "'-It may.", ""],
-        [f"'{EVIL}", "support", sings, sings, "0.25", "0", "'=Tea sings.", "0", "", "'+Nothing.", ""],
+        ["茶", "support", tea, tea, "0.75", "1", tea, "0", "", "", "It says so.", ""],
+        ["茶", "support", songs, songs, "0.5", "1", "", "", "7 1900", "", "'-It may.", ""],
+        [f"'{EVIL}", "support", sings, sings, "0.25", "0", "'=Tea sings.", "0", "", "", "'+Nothing.", ""],
     ]
     frame = result.to_pandas()
     assert list(frame.columns) == [
