@@ -26,6 +26,7 @@ from localeval.runs.shards import ShardFile, note_shard, take_shard
 from localeval.runs.workers import choose_workers, threads_each
 from localeval.samples import Sample, Samples, Source, check_columns, columns_hint, read_samples
 from localeval.system.offline import attempts, is_offline
+from localeval.text.display import enumerated
 
 LOG = logging.getLogger("localeval")
 
