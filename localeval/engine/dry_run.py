@@ -6,7 +6,6 @@ code as the run itself.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -126,9 +125,9 @@ def even_likelihood(text: str, total: float = 0.0) -> Likelihood:
     """Return a likelihood of `text` as if it were one token.
 
     >>> even_likelihood("tea", -2.0)
-    Likelihood(tokens=(-2.0,), best=(-inf,), ends=(3,))
+    Likelihood(tokens=(-2.0,), ends=(3,))
     """
-    return Likelihood((total,), (-math.inf,), (len(text.encode("utf-8", "replace")),))
+    return Likelihood((total,), (len(text.encode("utf-8", "replace")),))
 
 
 def blank_states(text: str, tokens: int) -> States:

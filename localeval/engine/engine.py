@@ -218,7 +218,6 @@ class Engine(TreeEngine):
         # The last token of the context is decoded with the items, as its logits tell their first tokens.
         stem = context_tokens[:-1]
         last = context_tokens[-1:]
-        known = np.unique(np.array(context_tokens, dtype=np.int64))
         sizes = [*map(len, item_tokens)]
         no_budget = [0] * len(items)
         item_ranges = chunks(sizes, no_budget, len(stem), self.settings.n_ctx, self.settings.width)
@@ -231,21 +230,19 @@ class Engine(TreeEngine):
                 self._in_cache = (None, stem)
             for item_range in item_ranges:
                 chunk = [item_tokens[i] for i in item_range]
-                results += self._likelihoods(last, chunk, len(stem), known)
+                results += self._likelihoods(last, chunk, len(stem))
         return results
 
-    def _likelihoods(
-        self, last: list[int], items: Sequence[list[int]], start: int, known: npt.NDArray[np.int64]
-    ) -> list[Likelihood]:
+    def _likelihoods(self, last: list[int], items: Sequence[list[int]], start: int) -> list[Likelihood]:
         """Compute the likelihoods of the items of a chunk, which follow `start` tokens and `last`."""
         nodes, _ = build_tree([last + tokens[:-1] for tokens in items])
-        # For each node, the tokens that follow it in some item.
-        following: list[dict[int, tuple[float, float]]] = [{} for _ in nodes]
+        # For each node, the log-probability of each token that follows it in some item.
+        following: list[dict[int, float]] = [{} for _ in nodes]
         paths: list[list[int]] = [[] for _ in items]
         for n, node in enumerate(nodes):
             for i in node.items:
                 paths[i].append(n)
-                following[n][items[i][node.place]] = (0.0, 0.0)
+                following[n][items[i][node.place]] = 0.0
         with self._item_sequences(len(items)):
             # A call gives the logits of all its tokens, and of no more than fit.
             width = self.settings.width
@@ -255,15 +252,16 @@ class Engine(TreeEngine):
                     for node in nodes[first : first + width]
                 ]
                 for n, logits in enumerate(self.llama.decode(batch), start=first):
+                    values = logits.astype(np.float64)
+                    log_sum = _log_sum_of_exponentials(values)
                     for token in following[n]:
-                        following[n][token] = _log_probabilities(logits, token, known)
+                        following[n][token] = float(values[token]) - log_sum
         self._count(items=len(nodes))
         results = []
         for tokens, path in zip(items, paths, strict=True):
-            pairs = [following[n][token] for n, token in zip(path, tokens, strict=True)]
+            logs = tuple(following[n][token] for n, token in zip(path, tokens, strict=True))
             sizes = (len(self._vocabulary.bytes_of[token]) for token in tokens)
-            stated, best = zip(*pairs, strict=True)
-            results.append(Likelihood(stated, best, tuple(accumulate(sizes))))
+            results.append(Likelihood(logs, tuple(accumulate(sizes))))
         return results
 
     @contextmanager
@@ -357,16 +355,9 @@ def _batch(tokens: list[int], position: int, sequence: int, n_logits: int = 0) -
     return [BatchToken(token, position + i, (sequence,), i >= first) for i, token in enumerate(tokens)]
 
 
-def _log_probabilities(
-    logits: npt.NDArray[np.float32], token: int, known: npt.NDArray[np.int64]
-) -> tuple[float, float]:
-    """Return the log-probability of `token`, and of the likeliest other one of `known`."""
-    values = logits.astype(np.float64)
+def _log_sum_of_exponentials(values: npt.NDArray[np.float64]) -> float:
     top = float(values.max())
-    log_sum = top + float(np.log(np.exp(values - top).sum()))
-    others = values[known[known != token]]
-    best = float(others.max()) - log_sum if others.size else -np.inf
-    return float(values[token]) - log_sum, best
+    return top + float(np.log(np.exp(values - top).sum()))
 
 
 def _identity(path: Path) -> tuple[int, ...]:

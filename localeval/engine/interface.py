@@ -172,13 +172,10 @@ class Likelihood(NamedTuple):
     """How likely a judge finds each token of a text that follows another one.
 
     tokens  log-probability of each token, given all before it
-    best    log-probability of the likeliest other token among those that the text before it has;
-            minus infinity where there is none
     ends    offset at which each token ends in the text, in bytes of UTF-8
     """
 
     tokens: tuple[float, ...]
-    best: tuple[float, ...]
     ends: tuple[int, ...]
 
     @property

@@ -2,9 +2,8 @@
 
 A judge that is asked says yes to the price of another plan, as all words and numbers stand in the contexts.
 The same judge finds the statement likelier, as a response, with the value that belongs there. So the
-statement is read behind contexts and question, and two margins of log-probabilities are taken: of the whole
-statement over the same one with another value of the contexts, and of each copied word over any other word of
-the contexts.
+statement is read behind contexts and question, and its log-likelihood is compared with those of the same
+statement with another value of the contexts in place of its own.
 """
 
 from __future__ import annotations
@@ -12,29 +11,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from localeval.engine.interface import ContextTooLong, Likelihood, TreeEngine
+from localeval.engine.interface import ContextTooLong, TreeEngine
 from localeval.judgements.context import Record
 from localeval.judgements.heads import context_text, question_text, sigmoid
-from localeval.text.language import script
-from localeval.text.sentences import has_words
 from localeval.text.values import CELL, Replaceable, replaceable_values
 
 _DECIMALS = 4  # of a margin; further digits tell nothing
 
 
 class Binding(Record):
-    """How firmly a statement's words and values are bound to what the statement says of them.
+    """How firmly the values of a statement are bound to what the statement says of them.
 
-    copied       the least margin of a word that the contexts have and the question has not: its
-                 log-probability minus the one of the likeliest other word of the contexts; None without such
-                 a word
     value        the value that another one of the contexts comes closest to replacing; "" without any
     alternative  the likeliest other value of the contexts in its place
     margin       log-probability of the statement minus the one with `alternative`; None without any
     in_table     whether `value` is a cell of a table of the contexts, and `alternative` of the same column
     """
 
-    copied: float | None = None
     value: str = ""
     alternative: str = ""
     margin: float | None = None
@@ -71,12 +64,10 @@ def find_bindings(
 ) -> list[Binding]:
     """Return the binding of each statement that can be compared; empty ones for the others, at no cost.
 
-    A statement is compared if the contexts have alternatives to its values. A Chinese one is compared in any
-    case, by its copied words: no capitals tell its names.
+    A statement can be compared if the contexts have alternatives to its values.
     """
     replaceable = [replaceable_values(text, question, contexts) for text in statements]
-    places = [i for i, text in enumerate(statements) if replaceable[i] or script(text) == "han"]
-    return _compared(engine, question, contexts, statements, replaceable, places)
+    return _compared(engine, question, contexts, statements, replaceable)
 
 
 def find_table_bindings(
@@ -87,8 +78,7 @@ def find_table_bindings(
         [item for item in replaceable_values(text, question, contexts) if item.value.kind == CELL]
         for text in statements
     ]
-    places = [i for i, values in enumerate(replaceable) if values]
-    return _compared(engine, question, contexts, statements, replaceable, places)
+    return _compared(engine, question, contexts, statements, replaceable)
 
 
 def _compared(
@@ -97,13 +87,13 @@ def _compared(
     contexts: Sequence[str],
     statements: Sequence[str],
     replaceable: Sequence[Sequence[Replaceable]],
-    places: Sequence[int],
 ) -> list[Binding]:
-    """Compare the statements at `places` with those that have other values in place of their own.
+    """Compare each statement that has values to replace with those that have other values in their place.
 
     Contexts and statements that do not fit the model's context together give empty bindings.
     """
     bindings = [Binding() for _ in statements]
+    places = [i for i, values in enumerate(replaceable) if values]
     items = [
         item for i in places for item in [f" {statements[i]}", *_replaced(statements[i], replaceable[i])]
     ]
@@ -114,13 +104,10 @@ def _compared(
         likelihoods = iter(engine.likelihood(prefix, items))
     except ContextTooLong:
         return bindings
-    joined = "\n".join(contexts)
     for i in places:
         stated = next(likelihoods)
-        copied = _copied_margin(f" {statements[i]}", stated, question, joined)
         found = [
             Binding(
-                copied=copied,
                 value=item.value.text,
                 alternative=alternative,
                 margin=round(stated.total - next(likelihoods).total, _DECIMALS),
@@ -129,7 +116,7 @@ def _compared(
             for item in replaceable[i]
             for alternative in item.alternatives
         ]
-        bindings[i] = min(found, key=_margin, default=Binding(copied=copied))
+        bindings[i] = min(found, key=_margin)
     return bindings
 
 
@@ -144,16 +131,3 @@ def _replaced(statement: str, values: Sequence[Replaceable]) -> list[str]:
         for item in values
         for alternative in item.alternatives
     ]
-
-
-def _copied_margin(item: str, likelihood: Likelihood, question: str, contexts: str) -> float | None:
-    """Return the least margin of the tokens of `item` that stand in the contexts and not in the question."""
-    data = item.encode("utf-8", "replace")
-    margins: list[float] = []
-    start = 0
-    for token, best, end in zip(*likelihood, strict=True):
-        piece = data[start:end].decode("utf-8", "ignore").strip()
-        start = end
-        if has_words(piece) and piece in contexts and piece not in question and best > -math.inf:
-            margins.append(token - best)
-    return round(min(margins), _DECIMALS) if margins else None

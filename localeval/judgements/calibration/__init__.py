@@ -32,7 +32,6 @@ class Curve(Fitted):
     coverage        what full coverage adds to the logit, compared with none
     unknown_number  what each unknown number adds to the logit, 0 or less; at most two count
     binding         weight of log P(a value is the one that belongs there, and not the likeliest other one)
-    copied          weight of log P(a copied word belongs where it stands, and not the likeliest other one)
 
     >>> Curve(slope=1, intercept=0).apply(0.25)
     0.25
@@ -47,7 +46,6 @@ class Curve(Fitted):
     coverage: float = Field(default=0.0, ge=0, le=LARGEST)
     unknown_number: float = Field(default=0.0, ge=-LARGEST, le=0)
     binding: float = Field(default=0.0, ge=0, le=LARGEST)
-    copied: float = Field(default=0.0, ge=0, le=LARGEST)
     intercept: Weight = 0.0
 
     def apply(
@@ -59,10 +57,7 @@ class Curve(Fitted):
     ) -> float:
         """Return the calibrated probability, 0 to 1."""
         lexical = self.coverage * coverage + self.unknown_number * min(unknown, MOST_UNKNOWN)
-        bound = 0.0
-        if binding is not None:
-            bound += self.binding * log_preference(binding.margin)
-            bound += self.copied * log_preference(binding.copied)
+        bound = 0.0 if binding is None else self.binding * log_preference(binding.margin)
         return sigmoid(self.slope * logit(probability) + lexical + bound + self.intercept)
 
     def apply_to(self, verdict: Verdict) -> float:

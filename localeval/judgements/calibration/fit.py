@@ -41,7 +41,7 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     good, bad = sum(labels), len(labels) - sum(labels)
     targets = np.where(np.asarray(labels) == 1, (good + 1) / (good + 2), 1 / (bad + 2))
     prior = USUAL**-2
-    penalty = np.array([0, prior, prior, prior, prior, 0]) / len(labels)
+    penalty = np.array([0, prior, prior, prior, 0]) / len(labels)
 
     response_of = np.repeat(np.arange(len(lengths)), lengths)
     # Place of a statement in its response, from 1, when the statements are sorted by probability.
@@ -64,27 +64,24 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     bound = 0 if plain else 20
     # A weight that no verdict has a feature for is 0.
     binding_bound = 20 if np.any(features[:, 3]) else 0
-    copied_bound = 20 if np.any(features[:, 4]) else 0
     bounds = [
         (1 / STEEPEST, STEEPEST),
         (0, bound),
         (-bound, 0),
         (0, binding_bound),
-        (0, copied_bound),
         (-20 - bound, 20),
     ]
     settings = {"jac": True, "bounds": bounds, "method": "L-BFGS-B", "options": {"ftol": 1e-14, "gtol": 1e-9}}
-    initial = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0), (2.0, 0.0, 0.0, 0.0, 0.0, -1.0)
+    initial = (1.0, 0.0, 0.0, 0.0, 0.0), (2.0, 0.0, 0.0, 0.0, -1.0)
     fits = [minimize(loss_and_gradient, start, **settings) for start in initial]
     best = min(fits, key=lambda x: float(x.fun)).x
     # Four decimals are more than labels determine, and are the same on every machine.
-    slope, coverage, unknown, binding, copied, intercept = (round(float(weight), 4) for weight in best)
+    slope, coverage, unknown, binding, intercept = (round(float(weight), 4) for weight in best)
     return Curve(
         slope=slope,
         coverage=coverage,
         unknown_number=unknown,
         binding=binding,
-        copied=copied,
         intercept=intercept,
     )
 
@@ -97,7 +94,6 @@ def features_of(verdict: Verdict) -> tuple[float, ...]:
         verdict.coverage,
         min(len(verdict.unknown_numbers), MOST_UNKNOWN),
         log_preference(binding.margin),
-        log_preference(binding.copied),
         1.0,
     )
 
