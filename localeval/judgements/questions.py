@@ -133,7 +133,7 @@ def _completed(response: str, sentences: Sequence[str]) -> str:
     """
     completed = " ".join(sentences)
     decision = decision_of(response)
-    if not completed or not decision or completed.lower().startswith(decision[:-1].lower()):
+    if not completed or not decision or decision[:-1].lower() in completed.lower():
         return completed
     return f"{decision} {completed}"
 

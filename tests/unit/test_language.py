@@ -89,8 +89,8 @@ def test_chinese_around_commands_is_chinese() -> None:
 
 
 def test_a_response_in_french_is_noted_and_judged_by_the_english_prompt() -> None:
-    engine = FakeEngine([{"statements": ["La tour date de 1889."]}, {"verdict": 0.9}])
     response = "La tour a été construite en 1889 par un ingénieur."
+    engine = FakeEngine([{"statements": [response]}, {"verdict": 0.9}])
     sample = {"response": response, "retrieved_contexts": ["La tour Eiffel a été construite en 1889."]}
     result = evaluate([sample], ["faithfulness"], fake_judge(engine))
     assert "neither English nor Chinese" in str(result)
