@@ -1,9 +1,6 @@
 """Words of a statement in its contexts, and the rules that stand on them, as tables counted by hand."""
 
-import os
-import subprocess
-import sys
-
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +8,7 @@ from localeval import evaluate
 from localeval.judgements.support import closest_evidence
 from localeval.testing import FakeEngine, fake_judge
 from localeval.text import overlap
+from localeval.text.fidelity import omits
 from localeval.text.number_values import Value
 from localeval.text.overlap import source_terms, unsupported_numbers
 from tests.patience import timed
@@ -88,20 +86,6 @@ def test_a_verdict_keeps_what_was_seen_of_its_statement() -> None:
     assert (verdict["coverage"], verdict["unknown_numbers"]) == (1 / 3, ["1997"])
 
 
-def test_a_clause_that_no_statement_has() -> None:
-    for sentence, statements, omits in (
-        (f"Based on the given passages, it appears that {GRINDS}.", [GRINDS], False),
-        ("The mill, built of oak, grinds rye and wheat.", ["Oak built it.", f"{GRINDS} and wheat."], False),
-        ("根据所给资料，水车建于明代。", ["水车建于明代。"], False),
-        ("The mill drew 1,200 people.", ["The mill drew 1200 people."], False),
-        (f"{GRINDS}, which farmers from three villages bring on Fridays.", [GRINDS], True),
-        ("水车建于明代，由一座旧粮仓的木料改造而成。", ["水车建于明代。"], True),
-        ("村里的路较窄，桥面上的栏杆十分低矮，水车已停转。", ["村里的路较窄。", "水车已停转。"], True),
-    ):
-        assert overlap.omits_content(sentence, statements) is omits, sentence
-        assert not overlap.omits_content(sentence, [sentence])
-
-
 def test_a_second_sentence_adds_three_twentieths_of_the_weight() -> None:
     """Tea is 1 of 6 terms, or 1 of 7, all of one weight; a term that no sentence has weighs as much."""
     sentences = overlap.context_sentences(["Red green blue brown black white.", "Tea."])
@@ -119,12 +103,19 @@ def test_of_two_sentences_shown_the_one_that_most_statements_have_comes_first() 
     assert closest_evidence(statements[:1], contexts) == ["Tea grows in Arl. … It needs much rain."]
 
 
-def test_a_clause_at_the_limit_is_decided_the_same_in_every_process() -> None:
-    """Words of both scripts weigh 1 and 0.7, and sets have another order in each process."""
-    sentence = "alpha bravoo delta gamma omega kappa sigma 天地玄黄宇宙洪荒日月盈"
-    code = f"import localeval.text.overlap as o\nprint(o.omits_content({sentence!r}, ['天地玄黄宇宙洪荒日']))"
-    decisions = {
-        subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed})
-        for seed in ("8", "9")
-    }
-    assert len(decisions) == 1
+@pytest.mark.parametrize(
+    ("sentence", "statement"),
+    [
+        ("The card is for trams (Source: it costs 95 euros).", "The card is for trams."),
+        ("此卡可乘电车【来源：价格是95元】。", "此卡可乘电车。"),
+    ],
+)
+def test_a_claim_behind_the_word_source_is_content(sentence: str, statement: str) -> None:
+    assert omits(sentence, [statement])
+
+
+@pytest.mark.parametrize(
+    "mention", ["(Source: tram.pdf)", "(Source: Document 1)", "(Source: Tram News)", "（来源：资料1）"]
+)
+def test_the_name_of_a_source_is_no_content(mention: str) -> None:
+    assert not omits(f"The card is for trams {mention}.", ["The card is for trams."])
