@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from localeval.text.claims import extract_claims
+
 DATA = Path(__file__).parents[1] / "data"
 ROWS = {"unseen_facts": 60, "unseen_facts_held_out": 20}
 
@@ -77,3 +79,15 @@ def test_no_table_is_in_both_halves() -> None:
     held_out = {row["table"] for row in rows if row["held_out"]}
     assert len(seen) == len(held_out) == 12
     assert not seen & held_out
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_false_fact_stands_in_a_sentence_that_is_judged(name: str) -> None:
+    unseen = []
+    for row in rows_of(name):
+        start = row["response_false"].index(row["false_fact"])
+        end = start + len(row["false_fact"])
+        claims = extract_claims(row["response_false"], row["user_input"])
+        if not any(claim.start < end and start < claim.end for claim in claims):
+            unseen.append(row["id"])
+    assert unseen == []
