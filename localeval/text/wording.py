@@ -264,13 +264,21 @@ def is_polar(question: str) -> bool:
     return asks.isdisjoint(words) and not any(word in text for word in asks if not word.isascii())
 
 
+_LETTERED = re.compile(r"(?<!\w)([A-H])[.):、．）]")
+
+
 def offers_choice(question: str) -> bool:
-    """Return whether `question` names answers to choose from.
+    """Return whether `question` names answers to choose from, by a word or as two lettered options.
 
     >>> offers_choice("Sydney or Canberra?"), offers_choice("是悉尼还是堪培拉？"), offers_choice("Where?")
     (True, True, False)
+    >>> offers_choice("哪个？A. 锌 B. 镍"), offers_choice("Who is J. Lee?")
+    (True, False)
     """
     text = question.lower()
+    options = _LETTERED.findall(question)
+    if len({*options}) > 1:
+        return True
     listed = words_of("alternatives")
     return bool(listed & {*_WORD.findall(text)}) or any(word in text for word in listed if not word.isascii())
 
