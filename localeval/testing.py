@@ -16,7 +16,7 @@ import numpy.typing as npt
 from pydantic import BaseModel
 
 from localeval.engine.auxiliary_models import AuxiliaryModels
-from localeval.engine.dry_run import blank_states, even_likelihood
+from localeval.engine.dry_run import blank_states
 from localeval.engine.interface import (
     ContextTooLong,
     EngineError,
@@ -158,7 +158,7 @@ class FakeEngine(TreeEngine):
         if len(context) + max(map(len, items)) > self.settings.n_ctx:
             raise ContextTooLong("the fake's context is full")
         self.spent = self.spent.plus(context=len(context), items=sum(map(len, items)))
-        return [even_likelihood(item, self._likelihoods.get(item.strip(), 0.0)) for item in items]
+        return [Likelihood((self._likelihoods.get(item.strip(), 0.0),)) for item in items]
 
     def _reply(self, schema: type[T]) -> Reply[T]:
         if not self._answers:

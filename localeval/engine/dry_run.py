@@ -108,7 +108,7 @@ class DryRunEngine:
             new_context = 0 if self._in_cache == (None, context) else len(stem)
             self.spent = self.spent.plus(context=new_context, items=len(nodes))
             self._in_cache = (None, context)
-        return [even_likelihood(item) for item in items]
+        return [Likelihood((0.0,)) for _ in items]
 
     def _forced(self, fields: Sequence[str], choices: Mapping[str, Sequence[Any]]) -> tuple[list[int], int]:
         """Return (a reply's tokens before its first decision, number of tokens before later choices)."""
@@ -119,15 +119,6 @@ class DryRunEngine:
             return [*self.tokens(start + '"')][:-1], later
         replies = [self.tokens(f'{start}"{option}"') for option in choices[first]]
         return [*replies[0][: shared_length(replies)]], later
-
-
-def even_likelihood(text: str, total: float = 0.0) -> Likelihood:
-    """Return a likelihood of `text` as if it were one token.
-
-    >>> even_likelihood("tea", -2.0)
-    Likelihood(tokens=(-2.0,), ends=(3,))
-    """
-    return Likelihood((total,), (len(text.encode("utf-8", "replace")),))
 
 
 def blank_states(text: str, tokens: int) -> States:

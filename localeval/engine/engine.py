@@ -260,8 +260,7 @@ class Engine(TreeEngine):
         results = []
         for tokens, path in zip(items, paths, strict=True):
             logs = tuple(following[n][token] for n, token in zip(path, tokens, strict=True))
-            sizes = (len(self._vocabulary.bytes_of[token]) for token in tokens)
-            results.append(Likelihood(logs, tuple(accumulate(sizes))))
+            results.append(Likelihood(logs))
         return results
 
     @contextmanager

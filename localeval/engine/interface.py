@@ -169,14 +169,12 @@ class States(NamedTuple):
 
 
 class Likelihood(NamedTuple):
-    """How likely a judge finds each token of a text that follows another one.
+    """How likely a judge finds a text that follows another one.
 
-    tokens  log-probability of each token, given all before it
-    ends    offset at which each token ends in the text, in bytes of UTF-8
+    tokens  log-probability of each of its tokens, given all before it
     """
 
     tokens: tuple[float, ...]
-    ends: tuple[int, ...]
 
     @property
     def total(self) -> float:
