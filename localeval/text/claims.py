@@ -37,7 +37,6 @@ __all__ = [
     "account",
     "extract_claims",
     "has_content",
-    "is_claim",
     "is_question",
     "main_clause",
 ]
@@ -64,7 +63,6 @@ _NUMBER_OF_STEP = re.compile(
 )
 _LIST_MARK = re.compile(r"[\s*_(（]*(\d{1,3}|[A-Za-z]|[ivxIVX]{2,4})[.)、．）][\s*_]*")
 _PIECE = re.compile(r"[(（]?[^\W_](?:[^\n]*[^\W_])?[.)、．）]?")
-_OPTION = re.compile(r"(?<!\w)([A-H])[.):、．）]")
 _IN_BRACKETS = re.compile(r"\s*[(（]\s*\d{1,2}\s*[)）]\s*")
 _NAMES_OF_COUNTS = (
     "zero",
@@ -168,17 +166,6 @@ def extract_claims(text: str, question: str = "") -> list[Claim]:
     ['Is the mill safe? Yes.', 'It is old.']
     """
     return list(account(text, question).claims)
-
-
-def is_claim(text: str, question: str = "") -> bool:
-    """Return whether a sentence alone makes a claim: it is no mark, courtesy, refusal, source or mere frame.
-
-    >>> is_claim("(Passages 1 and 2)"), is_claim("[3]"), is_claim("Passage 1 names Ann.")
-    (False, False, True)
-    >>> is_claim("Sure!"), is_claim("The price is not mentioned in the passages.")
-    (False, False)
-    """
-    return _reason_of_sentence(text, question) is None and has_content(text)
 
 
 def _reason_of_sentence(text: str, question: str) -> Reason | None:
@@ -327,7 +314,7 @@ class _Accountant:
         self._unjudged: list[Unjudged] = []
         self._waiting: list[_Heading] = []
         self._in_sources = False
-        self._options = frozenset(_OPTION.findall(question))
+        self._options = wording.lettered_options(question)
         self._marks_seen: set[str] = set()
         self._inner_gaps: list[tuple[int, int]] = []
 

@@ -267,6 +267,15 @@ def is_polar(question: str) -> bool:
 _LETTERED = re.compile(r"(?<!\w)([A-H])[.):、．）]")
 
 
+def lettered_options(question: str) -> frozenset[str]:
+    """Return the letters of the options that `question` lists.
+
+    >>> sorted(lettered_options("Which? A. zinc B) tin"))
+    ['A', 'B']
+    """
+    return frozenset(_LETTERED.findall(question))
+
+
 def offers_choice(question: str) -> bool:
     """Return whether `question` names answers to choose from, by a word or as two lettered options.
 
@@ -276,8 +285,7 @@ def offers_choice(question: str) -> bool:
     (True, False)
     """
     text = question.lower()
-    options = _LETTERED.findall(question)
-    if len({*options}) > 1:
+    if len(lettered_options(question)) > 1:
         return True
     listed = words_of("alternatives")
     return bool(listed & {*_WORD.findall(text)}) or any(word in text for word in listed if not word.isascii())
