@@ -14,6 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from localeval.analysis.compare import Comparison as Comparison
+    from localeval.analysis.compare import compare as compare
     from localeval.errors import InputError as InputError
     from localeval.errors import LocalevalError as LocalevalError
     from localeval.errors import ModelError as ModelError
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from localeval.metrics import Metric as Metric
     from localeval.metrics import Score as Score
     from localeval.metrics import register as register
-    from localeval.runs.compare import Comparison as Comparison
-    from localeval.runs.compare import compare as compare
     from localeval.runs.evaluate import aevaluate as aevaluate
     from localeval.runs.evaluate import evaluate as evaluate
     from localeval.runs.evaluate import plan as plan

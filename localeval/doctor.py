@@ -27,17 +27,17 @@ from packaging.requirements import Requirement
 from pydantic import BaseModel
 
 from localeval import models
+from localeval.auxiliary.embedder import Embedder
+from localeval.auxiliary.hhem import Classifier
 from localeval.engine import probe
-from localeval.engine.embedder import Embedder
-from localeval.engine.hhem import Classifier
 from localeval.engine.interface import physical_cores
 from localeval.errors import InputError, LocalevalError, ModelMissing
 from localeval.judge import Judge
 from localeval.judgements.journal import Journal
 from localeval.models.catalog import AUTO, DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Kind, entries
 from localeval.models.files import auto_embedder
+from localeval.options import Options
 from localeval.prompts import PromptPrefix
-from localeval.prompts.options import Options
 from localeval.samples import Sample, read_samples
 from localeval.system import subprocesses
 from localeval.system.offline import SWITCHES, attempts, is_offline

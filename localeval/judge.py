@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from localeval.engine.auxiliary_models import AuxiliaryModels
+from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.engine import Engine
 from localeval.engine.interface import (
     EmbeddingModel,
@@ -25,9 +25,9 @@ from localeval.engine.interface import (
 )
 from localeval.engine.prefix_cache import PrefixCache
 from localeval.errors import InputError
+from localeval.fitted.heads import Head, heads_for
 from localeval.judgements import Failure, JudgeContext, Judgement, Records, ask, make_records, with_needs
 from localeval.judgements.calibration import RAW, Curves, curves_for
-from localeval.judgements.heads import Head, heads_for
 from localeval.judgements.journal import (
     Journal,
     find_believed,
@@ -47,7 +47,7 @@ from localeval.metrics.signature import (
 from localeval.metrics.summary import choose_metrics, compute, undefined_reason
 from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.samples import Sample
 from localeval.system.versions import package_versions
 from localeval.text.display import shorten
@@ -147,7 +147,7 @@ class Judge:
         return judge
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
-        """Score one sample. `options` are those of `localeval.prompts.options.Options`.
+        """Score one sample. `options` are those of `localeval.options.Options`.
 
         Never raises for the content of a sample: see `Score.status`. Raises InputError for an unknown metric
         or option, a sample of the wrong shape, or a model that does not fit into memory; ModelMissing or

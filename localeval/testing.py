@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from localeval.engine.auxiliary_models import AuxiliaryModels
+from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.dry_run import blank_states
 from localeval.engine.interface import (
     ContextTooLong,
@@ -30,12 +30,12 @@ from localeval.engine.interface import (
 )
 from localeval.judge import Judge
 from localeval.judgements.calibration import calibrate
-from localeval.judgements.grounding import GroundingRecord
+from localeval.judgements.reading import GroundingRecord
 from localeval.judgements.support import SupportRecord
 from localeval.metrics import METRICS, Score
 from localeval.metrics.score import explain
+from localeval.options import Options
 from localeval.prompts import PromptPrefix
-from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.text.display import digits, printable
 

@@ -14,26 +14,26 @@ from typing import Any, NamedTuple
 import click
 
 from localeval import Judge, Sample
-from localeval.judgements import JUDGEMENTS, grounding
-from localeval.judgements.context import NoHead
-from localeval.judgements.grounding import GroundingRecord
-from localeval.judgements.heads import head_digests
-from localeval.judgements.journal import Journal
-from localeval.judgements.support import CLOSEST, judge_support
-from localeval.metrics.statistics import difference_interval
-from localeval.models.catalog import DEFAULT_JUDGE
-from localeval.prompts.options import DEFAULTS
-from localeval.report.progress import live_line
-from localeval.samples import read_samples
-from localeval.system.versions import digest
-from localeval.text.display import one_line
-from localeval.text.overlap import (
+from localeval.claims.overlap import (
     context_sentences,
     rank_sentences,
     source_terms,
     term_recall,
     unsupported_numbers,
 )
+from localeval.fitted.heads import head_digests
+from localeval.judgements import JUDGEMENTS, reading
+from localeval.judgements.context import NoHead
+from localeval.judgements.journal import Journal
+from localeval.judgements.reading import GroundingRecord
+from localeval.judgements.support import CLOSEST, judge_support
+from localeval.metrics.statistics import difference_interval
+from localeval.models.catalog import DEFAULT_JUDGE
+from localeval.options import DEFAULTS
+from localeval.report.progress import live_line
+from localeval.samples import read_samples
+from localeval.system.versions import digest
+from localeval.text.display import one_line
 from localeval.text.sentences import split_sentences
 
 ATTACKS = Path(__file__).with_name("attacks.toml")
@@ -206,7 +206,7 @@ def _read(cases: Sequence[Case], language: str, judge: Judge, journal: Journal) 
 
     def decide(case: Case) -> float:
         sample = Sample(response=case.statement, retrieved_contexts=list(case.contexts))
-        return min(sentence.probability for sentence in grounding.ask(context, sample, {}).sentences)
+        return min(sentence.probability for sentence in reading.ask(context, sample, {}).sentences)
 
     return _decide_all(cases, fingerprint, language, journal, decide)
 

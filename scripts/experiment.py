@@ -16,15 +16,15 @@ import click
 from pydantic import create_model
 
 from localeval import Judge, Sample, read_samples
+from localeval.analysis.agreement import Bootstrap
+from localeval.analysis.labels import balanced, label
 from localeval.engine.interface import ContextTooLong, Reply
 from localeval.judgements import JUDGEMENTS, Failure, support, windows
 from localeval.judgements.context import JudgeContext
 from localeval.judgements.journal import Journal
 from localeval.models.catalog import DEFAULT_JUDGE
+from localeval.options import Options
 from localeval.prompts import ANSWERS
-from localeval.prompts.options import Options
-from localeval.runs.card.agreement import Bootstrap
-from localeval.runs.card.labels import balanced, label
 from localeval.system.versions import digest
 
 

@@ -29,11 +29,11 @@ from typing import Any
 import click
 
 from localeval import Judge, evaluate, rescore
+from localeval.claims import account, overlap
 from localeval.judgements import windows
 from localeval.runs import workers
 from localeval.runs.folder import load
 from localeval.samples import Sample
-from localeval.text import claims, overlap
 from localeval.text.sentences import Sentence
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
@@ -148,7 +148,7 @@ def command(number: int, workers: int | None, ray: str | None, profile: bool) ->
 def main(number: int, profiled: bool) -> bool:
     """Report whether memory and time stay within their limits."""
     timer = Timer()
-    for module in (overlap, claims, windows):
+    for module in (overlap, account, windows):
         if hasattr(module, "split_sentences"):
             module.split_sentences = timer.timed("splitter", plain)
     os.fsync = timer.timed("fsync", os.fsync)

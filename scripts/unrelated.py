@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from localeval.engine.embedder import Embedder
+from localeval.auxiliary.embedder import Embedder
 
 
 def measure(name: str, questions: dict[str, list[str]]) -> None:

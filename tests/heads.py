@@ -1,6 +1,6 @@
 """Heads for judges that are fakes."""
 
-from localeval.judgements.heads import FORM, FittedFor, Head, Probe, SoftMinimum, file_text
+from localeval.fitted.heads import FORM, FittedFor, Head, Probe, SoftMinimum, file_text
 
 
 def head(

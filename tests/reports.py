@@ -8,20 +8,20 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval import METRICS, Sample, Score
+from localeval.claims.overlap import context_sentences
 from localeval.judgements import Failure
-from localeval.judgements.context_usefulness import UsefulRecord
+from localeval.judgements.needed_sentences import NeededRecord, NeededSentence
 from localeval.judgements.questions import Drawn, QuestionsRecord
 from localeval.judgements.reasons import ReasonsRecord
-from localeval.judgements.sentence_relevance import NeededRecord, NeededSentence
 from localeval.judgements.similarity import SimilarityRecord
 from localeval.judgements.statements import SentenceStatements, StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
+from localeval.judgements.useful_contexts import UsefulRecord
 from localeval.metrics.summary import compute, undefined_reason
-from localeval.prompts.options import DEFAULTS
+from localeval.options import DEFAULTS
 from localeval.runs.result import Result, SampleResult
 from localeval.samples import Skipped
 from localeval.text.language import language
-from localeval.text.overlap import context_sentences
 from localeval.text.sentences import split_sentences
 from tests.runs import signature
 

@@ -8,7 +8,7 @@ from typing import Any
 from localeval import METRICS, Result, Sample, Score, evaluate
 from localeval.judgements.journal import line_of
 from localeval.metrics.signature import Signature
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.runs.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from localeval import Judge
-from localeval.engine.auxiliary_models import AuxiliaryModels
+from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.dry_run import blank_states
 from localeval.engine.interface import EngineSettings, Frame, States
 from localeval.prompts import PromptPrefix

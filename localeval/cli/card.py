@@ -69,9 +69,9 @@ def card(
     `sentence_labels`, 1 if the question needs the sentence, else 0. With 40 labels of faithfulness in a
     language, `card` also fits a calibration for --calibration: FOLDER/calibration.json.
     """
-    from localeval.runs.card import as_json as card_json
-    from localeval.runs.card import dataset_name, make
-    from localeval.runs.card.render import as_html, as_text
+    from localeval.analysis.card import as_json as card_json
+    from localeval.analysis.card import dataset_name, make
+    from localeval.analysis.card_render import as_html, as_text
 
     metric, *others = metrics or ["faithfulness"]
     if others:
@@ -116,9 +116,9 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     never splits. 300 answers are needed, 75 of each label; of each language 100 and 25. The states are kept
     in the user's cache folder, about 3 KB a token, so that a second call goes on.
     """
-    from localeval.judgements.heads import FittedFor, file_text
-    from localeval.runs import head_fit, head_states
-    from localeval.runs.card.agreement import Figure
+    from localeval.analysis import fit_head, head_states
+    from localeval.analysis.agreement import Figure
+    from localeval.fitted.heads import FittedFor, file_text
 
     if len({os.path.realpath(path) for path in labelled}) < len(labelled):
         raise InputError("a file of labels is given twice; give each once.")
@@ -138,7 +138,7 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
         say(f"{where}: {too_long} of {len(answers)} answers are left out, too long with their contexts")
         head_states.check_enough(states, where)
     heads = []
-    for head in head_fit.fit(states, fitted_for, layer):
+    for head in fit_head.fit(states, fitted_for, layer):
         figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())
         click.echo(f"{head.language}: {head.fitted_on['labels']} answers, cross-validated {figures}")
         if head.figures.get("auroc", (0.0, 0.0, 0.0))[1] > 0.5:

@@ -18,7 +18,7 @@ from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics.score import explain
 from localeval.models.catalog import AUTO, EMBEDDERS
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.report.progress import live_line
 from localeval.report.text import language_warnings, notes_on_texts
 from localeval.runs.evaluate import evaluate as run

@@ -13,7 +13,7 @@ import click
 from localeval.engine.interface import EngineSettings
 from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
-from localeval.prompts.options import ARITHMETIC, DEFAULTS, Options
+from localeval.options import ARITHMETIC, DEFAULTS, Options
 from localeval.runs.folder import FILES, is_run
 from localeval.system.files import is_same, stream_at
 

@@ -11,17 +11,8 @@ from typing import Any
 
 import click
 
-from localeval.cli.options import JSON, JUNIT, PAGE, RESCORING, SCORES, OutputFile, take_options
-from localeval.errors import InputError, ModelMissing
-from localeval.judge import Judge
-from localeval.metrics import METRICS
-from localeval.prompts.options import Options
-from localeval.report.progress import live_line
-from localeval.report.text import as_text, reasons_told
-from localeval.runs import folder
-from localeval.runs import verify as verification
-from localeval.runs.compare import compare as compare_runs
-from localeval.runs.gates import (
+from localeval.analysis.compare import compare as compare_runs
+from localeval.analysis.gates import (
     Bound,
     Drop,
     Limits,
@@ -31,6 +22,15 @@ from localeval.runs.gates import (
     drop_gates,
     gates_against,
 )
+from localeval.cli.options import JSON, JUNIT, PAGE, RESCORING, SCORES, OutputFile, take_options
+from localeval.errors import InputError, ModelMissing
+from localeval.judge import Judge
+from localeval.metrics import METRICS
+from localeval.options import Options
+from localeval.report.progress import live_line
+from localeval.report.text import as_text, reasons_told
+from localeval.runs import folder
+from localeval.runs import verify as verification
 from localeval.runs.rescore import rescore as rescore_run
 from localeval.runs.result import Result, results_text
 from localeval.runs.shards import merge as merge_runs

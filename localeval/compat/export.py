@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from itertools import compress, repeat
 from typing import Any
 
+from localeval.judgements.needed_sentences import NeededRecord
 from localeval.judgements.questions import QuestionsRecord
-from localeval.judgements.sentence_relevance import NeededRecord
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord
 from localeval.runs.result import SampleResult

@@ -12,7 +12,7 @@ from localeval.compat.metrics import OriginalMetric
 from localeval.errors import InputError
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics.signature import Signature
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.result import Network, Result, SampleResult, ScoredSamples
 from localeval.samples import Sample, Samples

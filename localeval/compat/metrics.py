@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from localeval.engine.auxiliary_models import AuxiliaryModels
+from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
@@ -25,8 +25,8 @@ from localeval.judgements.journal import Journal
 from localeval.metrics import METRICS, Metric, Score
 from localeval.metrics.summary import compute, judgements_for, undefined_reason
 from localeval.models.catalog import DEFAULT_JUDGE
+from localeval.options import Options
 from localeval.prompts import LANGUAGES
-from localeval.prompts.options import Options
 from localeval.report.text import MOST_NAMED
 from localeval.runs.result import SampleResult
 from localeval.samples import ALIASES, Sample
@@ -72,7 +72,7 @@ class OriginalMetric(AbstractContextManager[Any]):
                  `close()` or at the end of a `with` block; a metric that needs it afterwards loads it again
     name         the column in a result
     max_retries  accepted, without effect: a reply under a grammar needs no retry
-    options      those of `localeval.prompts.options.Options`, such as verdict="reasoned" or threshold=0.6
+    options      those of `localeval.options.Options`, such as verdict="reasoned" or threshold=0.6
 
     Inputs are a dict with the original names (query, answer, document_list) or ours, or a sample of localeval
     or ragas. Raises InputError for an unknown option.
@@ -258,7 +258,7 @@ class FaithfulnesswithHHEM(Faithfulness):
         judge = super().judge()
         if (self.device, self.batch_size) == ("cpu", 10):
             return judge  # with the judge's own classifier, which has these settings by default
-        from localeval.engine.hhem import Classifier
+        from localeval.auxiliary.hhem import Classifier
 
         source, threads = judge.auxiliary_models.sources()["classifier"], judge.engine.settings.n_threads
         options = {"device": self.device, "batch_size": self.batch_size, "threads": threads}
@@ -282,7 +282,7 @@ class AnswerRelevance(OriginalMetric):
     """Mean over questions drawn from the answer of cos(query, question) x sufficiency of that question.
 
     embedding_model  a catalog name, a path to a sentence-transformer's folder, or an `Embedder` of
-                     `localeval.engine.embedder`; by default that of the judge
+                     `localeval.auxiliary.embedder`; by default that of the judge
     """
 
     row = "answer_relevance"
@@ -311,7 +311,7 @@ class AnswerRelevance(OriginalMetric):
         if model is None:
             return judge
         if isinstance(model, str | os.PathLike):
-            from localeval.engine.embedder import Embedder
+            from localeval.auxiliary.embedder import Embedder
 
             model = self._open(Embedder.load, model, threads=judge.engine.settings.n_threads)
         if not hasattr(model, "signature"):  # LangChain's embeddings, as the originals take them

@@ -287,7 +287,7 @@ class TreeEngine(Protocol):
 
 
 class EmbeddingModel(Protocol):
-    """`localeval.engine.embedder.Embedder` is one.
+    """`localeval.auxiliary.embedder.Embedder` is one.
 
     embed      returns one vector per text, in order, all of one length; they are compared by cosine
     signature  what can change a vector; with `languages` ["en"], samples in another language are reported;
@@ -300,7 +300,7 @@ class EmbeddingModel(Protocol):
 
 
 class EntailmentModel(Protocol):
-    """`localeval.engine.hhem.Classifier` is one."""
+    """`localeval.auxiliary.hhem.Classifier` is one."""
 
     def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]: ...
 

@@ -10,9 +10,9 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
+from localeval.claims.overlap import context_sentences
 from localeval.engine.batching import MOST_WINDOWS, split_windows
 from localeval.prompts import join
-from localeval.text.overlap import context_sentences
 
 # A sentence that is longer than a window is cut into parts of this share of one: so small that windows are
 # well filled, though each repeats a part of the one before it.

@@ -10,24 +10,24 @@ from pydantic import BaseModel
 
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.judgements import (
-    context_usefulness,
-    grounding,
+    needed_sentences,
     questions,
+    reading,
     reasons,
-    sentence_relevance,
     similarity,
     statements,
     support,
+    useful_contexts,
 )
 from localeval.judgements.context import Failure, JudgeContext, NoHead
-from localeval.judgements.context_usefulness import UsefulRecord
-from localeval.judgements.grounding import GroundingRecord
+from localeval.judgements.needed_sentences import NeededRecord
 from localeval.judgements.questions import QuestionsRecord
+from localeval.judgements.reading import GroundingRecord
 from localeval.judgements.reasons import ReasonsRecord
-from localeval.judgements.sentence_relevance import NeededRecord
 from localeval.judgements.similarity import SimilarityRecord
 from localeval.judgements.statements import StatementsRecord, StatementsTask
 from localeval.judgements.support import SupportRecord, SupportTask
+from localeval.judgements.useful_contexts import UsefulRecord
 from localeval.samples import Sample
 
 __all__ = ["JUDGEMENTS", "Failure", "JudgeContext", "Judgement", "ask", "make_records", "most_windows"]
@@ -101,9 +101,9 @@ JUDGEMENTS: dict[str, Judgement] = {
         _new("reasons", "7", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
         _new("questions", "4", questions, QuestionsRecord, "user_input response", "questions statements"),
         _new("similarity", "2", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
-        _new("needed", "8", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
-        _new("useful", "5", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),
-        _new("grounding", "7", grounding, GroundingRecord, "user_input response retrieved_contexts"),
+        _new("needed", "8", needed_sentences, NeededRecord, "user_input retrieved_contexts", "needed"),
+        _new("useful", "5", useful_contexts, UsefulRecord, _EVERY_COLUMN, "useful"),
+        _new("grounding", "7", reading, GroundingRecord, "user_input response retrieved_contexts"),
     )
 }
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from localeval.claims.replaceable_values import CELL, Replaceable, replaceable_values
 from localeval.engine.interface import ContextTooLong, TreeEngine
+from localeval.fitted.heads import context_text, question_text, sigmoid
 from localeval.judgements.context import Record
-from localeval.judgements.heads import context_text, question_text, sigmoid
-from localeval.text.values import CELL, Replaceable, replaceable_values
 
 _DECIMALS = 4  # of a margin; further digits tell nothing
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from localeval.claims.account import Account, Reason, account
 from localeval.engine.interface import EmbeddingModel, EntailmentModel, TreeEngine
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.samples import Sample
-from localeval.text.claims import Account, Reason, account
 from localeval.text.language import find_thoughts, language, strip_thinking
 
 if TYPE_CHECKING:
+    from localeval.fitted.heads import Head
     from localeval.judgements.calibration import Curves
-    from localeval.judgements.heads import Head
 
 
 class Record(BaseModel):
@@ -27,7 +27,7 @@ class Record(BaseModel):
 
 
 class UnjudgedText(Record):
-    """A stretch of a response or reference that is not judged, and why; see `localeval.text.claims.account`.
+    """A stretch of a response or reference that is not judged, and why; see `localeval.claims.account`.
 
     Offsets count as the offsets of sentences do; only those of a "thought" count in the response as given.
     """

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from localeval.text.numbers import counts
-from localeval.text.word_roles import Token, tokens, words
+from localeval.claims.word_roles import Token, tokens, words
+from localeval.numbers.find import counts
 
 _ARTICLES = frozenset(("the", "a", "an"))
 _LONGEST_OTHER_ED = 4  # letters of "need", "seed", "feed", which end like a past and are none

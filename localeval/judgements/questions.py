@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from localeval.claims.foreign_words import content_terms, decision_of, foreign_word
 from localeval.judgements import statements
 from localeval.judgements.context import JudgeContext, Record, language_of, response_of
 from localeval.prompts import Prompt, PromptPrefix
 from localeval.samples import Sample
 from localeval.system.versions import digest
 from localeval.text.display import one_line
-from localeval.text.foreign_words import content_terms, decision_of, foreign_word
 from localeval.text.sentences import has_words
 
 # Bytes of a response that a small judge takes for too little: as many letters, or 15 Chinese characters.

@@ -9,12 +9,12 @@ from itertools import chain
 
 from pydantic import BaseModel
 
+from localeval.claims.account import has_content
+from localeval.claims.fidelity import changes_negation, changes_qualifier, exchanges, omits
+from localeval.claims.overlap import STOP, TERM, terms
+from localeval.claims.word_roles import tokens
 from localeval.engine.interface import Reply
-from localeval.text.claims import has_content
 from localeval.text.display import one_line
-from localeval.text.fidelity import changes_negation, changes_qualifier, exchanges, omits
-from localeval.text.overlap import STOP, TERM, terms
-from localeval.text.word_roles import tokens
 
 _SUBJECT = re.compile(r"^(?:The|An?) ([^\W\d_]+)\b(?! of\b)")  # "the height of" names what the question asks
 # A name of two characters between others makes three pairs of them new, which overlap.

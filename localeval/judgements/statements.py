@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from localeval.judgements import grounding
+from localeval.judgements import reading
 from localeval.judgements.context import (
     JudgeContext,
     Record,
@@ -30,7 +30,7 @@ class SentenceStatements(Record):
     """One sentence of the text, its offsets there, and the statements that it makes.
 
     A short heading is one sentence with the sentence below it. A short answer is judged with its question, a
-    row of a table with the names of its columns (see `localeval.text.claims.Claim`).
+    row of a table with the names of its columns (see `localeval.claims.account.Claim`).
 
     cut  "" where the statements are as the model wrote them, or why they are not:
          "budget" or "repetition": the list was ended, and what it has by then stands; the sentence itself is
@@ -83,10 +83,10 @@ class StatementsTask:
         """Return whether the sentences are the statements: by choice, or because the response is read."""
         if context.options.statements == "sentences":
             return True
-        return self.column == "response" and grounding.decides(context, sample)
+        return self.column == "response" and reading.decides(context, sample)
 
     def ask(self, context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
-        """Ask for the statements of each claim (see `localeval.text.claims.account`), and drop repeated ones.
+        """Ask for the statements of each claim (see `localeval.claims.account`), and drop repeated ones.
 
         A sentence is its own statement where the list of the model does not say what it says, and is judged
         as well where the list omits something (see `cut`). Where sentences are the statements, no model is

@@ -9,16 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from localeval.judgements import grounding
-from localeval.judgements.bindings import Binding, bounded, find_bindings
-from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
-from localeval.judgements.statements import StatementsRecord
-from localeval.judgements.windows import LONGEST_SHOWN, ask_in_windows, probability_of_yes
-from localeval.prompts import Prompt, join
-from localeval.samples import Sample
-from localeval.text.claims import main_clause
-from localeval.text.display import one_line
-from localeval.text.overlap import (
+from localeval.claims.account import main_clause
+from localeval.claims.overlap import (
     Evidence,
     context_sentences,
     rank_sentences,
@@ -26,6 +18,14 @@ from localeval.text.overlap import (
     term_recall,
     unsupported_numbers,
 )
+from localeval.judgements import reading
+from localeval.judgements.bindings import Binding, bounded, find_bindings
+from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
+from localeval.judgements.statements import StatementsRecord
+from localeval.judgements.windows import LONGEST_SHOWN, ask_in_windows, probability_of_yes
+from localeval.prompts import Prompt, join
+from localeval.samples import Sample
+from localeval.text.display import one_line
 from localeval.text.sentences import has_words
 
 VERSION = "11"
@@ -43,7 +43,7 @@ class Verdict(Record):
     probability      of "supported", 0 to 1; with several windows that of the best one
     evidence         the sentence of the premise that shares most with the statement; None where none does
     reason           what the model wrote before a reasoned verdict
-    coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.text.overlap`)
+    coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.claims.overlap`)
     unknown_numbers  its numbers that do not occur in the premise
     core             the statement without asides, where it was less probable and so decided (`main_clause`)
     mass             probability that the judge, free to write anything, would begin a yes or a no there
@@ -109,7 +109,7 @@ class SupportTask:
     def decided_by(self, context: JudgeContext, sample: Sample) -> Literal["llm", "hhem", "head"]:
         if self.by == "hhem" or context.options.support_by == "hhem":
             return "hhem"
-        return "head" if self._of_response() and grounding.decides(context, sample) else "llm"
+        return "head" if self._of_response() and reading.decides(context, sample) else "llm"
 
     def _of_response(self) -> bool:
         """Return whether the contexts may support the response, which was written from them."""
@@ -121,7 +121,7 @@ class SupportTask:
             return {"by": "hhem", "classifier": context.classifier().signature()}
         if by == "head":
             read = {"user_input": sample.user_input, "response": sample.response}
-            return {"by": "head", **grounding.key_fields(context, sample), **read}
+            return {"by": "head", **reading.key_fields(context, sample), **read}
         column = "reference" if self.statements == "reference_statements" else "response"
         prompt = prompt_for(context, language_of(sample, column))
         return {"verdict": context.options.verdict, "prompt": prompt.sha256}
@@ -139,10 +139,10 @@ class SupportTask:
         if not statements or not any(map(has_words, premise)):
             decisions, count = [Decided(0.0)] * len(statements), 0
         elif by == "head":
-            reading = grounding.ask(context, sample, {})
-            read = [reading.sentences[i] for i, _ in record.flat()]
+            whole = reading.ask(context, sample, {})
+            read = [whole.sentences[i] for i, _ in record.flat()]
             decisions = [Decided(sentence.probability, binding=sentence.binding) for sentence in read]
-            count, all_supported = reading.windows, reading.all_supported
+            count, all_supported = whole.windows, whole.all_supported
         elif by == "hhem":
             probabilities, count = context.classifier().support(premise, statements)
             decisions = [Decided(probability) for probability in probabilities]

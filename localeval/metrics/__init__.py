@@ -12,7 +12,7 @@ from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics import formulas
 from localeval.metrics.score import REASONS, Score, Status
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.text.display import shorten, suggested
 
 __all__ = ["DEFAULT_METRICS", "METRICS", "REASONS", "Metric", "Score", "Status", "register"]

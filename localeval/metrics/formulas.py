@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from localeval.judgements import Records
 from localeval.judgements.calibration import all_supported
 from localeval.metrics.score import REASONS, Score
-from localeval.prompts.options import DEFAULTS, Options
+from localeval.options import DEFAULTS, Options
 
 
 def share(records: Records, options: Options = DEFAULTS, judgement: str = "support", none: str = "") -> Score:
@@ -197,7 +197,7 @@ def context_precision(records: Records, options: Options = DEFAULTS) -> Score:
     A context is useful for the reference or, without one, for the response. `soft` weights each by its
     probability.
 
-    >>> from localeval.judgements.context_usefulness import UsefulRecord
+    >>> from localeval.judgements.useful_contexts import UsefulRecord
     >>> context_precision({"useful": UsefulRecord(contexts=(0.9, 0.1, 0.8), against="reference")}).value
     0.8333333333333333
     """

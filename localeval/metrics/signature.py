@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from localeval.engine.interface import EngineSettings
+from localeval.fitted.heads import head_digests, heads_for
 from localeval.judgements import Judgement, with_needs
 from localeval.judgements.calibration import Curve, Curves
-from localeval.judgements.heads import head_digests, heads_for
 from localeval.metrics import Metric
+from localeval.options import DEFAULTS, Options
 from localeval.prompts import LANGUAGES
-from localeval.prompts.options import DEFAULTS, Options
 from localeval.system.versions import digest, machine, own_version, package_versions
 from localeval.text.display import printable, shorten
 

@@ -14,7 +14,7 @@ from localeval.judgements import Failure
 from localeval.judgements.calibration import Curves, calibrate
 from localeval.judgements.context import response_of
 from localeval.metrics import METRICS, Metric, Score
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.samples import Sample
 from localeval.text.display import shorten, suggested
 from localeval.text.sentences import has_words

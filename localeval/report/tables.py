@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.context import UnjudgedText
-from localeval.judgements.grounding import GroundingRecord
+from localeval.judgements.reading import GroundingRecord
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord
 

@@ -18,7 +18,7 @@ from localeval.judge import Judge
 from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
 from localeval.metrics.summary import choose_metrics, compute_all, judgements_of_sample
 from localeval.models.catalog import DEFAULT_JUDGE
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.plan import LOOKED_AT, SMALLER, Plan, make_plan
 from localeval.runs.result import Network, Result, ScoredSamples
@@ -75,7 +75,7 @@ def evaluate(
               *failed*, `timeout`, and judged again by another call. With it another process judges, which is
               ended and replaced where a judgement hangs. For a judge that only this process has (see
               `Judge.load`), the time is looked at between judgements, and nothing ends one that hangs
-    options   those of `localeval.prompts.options.Options`
+    options   those of `localeval.options.Options`
 
     Raises InputError or ModelError before any sample is judged; later only FolderError, as for a full disk,
     ModelBroken for a model file that was replaced, and EngineFailing where sample after sample fails by the

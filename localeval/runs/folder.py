@@ -23,7 +23,7 @@ from localeval.errors import FolderError, InputError
 from localeval.judge import Judge
 from localeval.judgements.journal import JOURNAL, LOCK, LOCK_NOTE, Journal, JournalFile
 from localeval.metrics.signature import Signature
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.report import tables
 from localeval.runs.plan import PLAN, Plan
 from localeval.runs.result import Result, read_results, results_text, sample_sha256
@@ -59,7 +59,7 @@ class RunConfig(BaseModel):
     """The content of run.json.
 
     judge     a catalog name, or the path of a GGUF file; embedder and classifier likewise, of a folder
-    options   those of `localeval.prompts.options.Options`, files as their text
+    options   those of `localeval.options.Options`, files as their text
     signature what the scores depend on
     beside    signatures of embedder and classifier, where metrics of any call in this folder used them
     skipped   the rows of the data that could not be read and were left out, on request

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-from localeval.engine.auxiliary_models import AuxiliaryModels
+from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.dry_run import DryRunEngine
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineError, TokenUsage
@@ -26,7 +26,7 @@ from localeval.judgements.journal import JOURNAL, Journal, JournalFile
 from localeval.metrics import Metric
 from localeval.metrics.signature import answered_by
 from localeval.metrics.summary import judgements_of_sample
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.report.text import new_table, printed
 from localeval.samples import Sample
 from localeval.text.display import join_some

@@ -12,13 +12,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.errors import InputError
+from localeval.fitted.heads import heads_for
 from localeval.judgements import JudgeContext, Judgement, Records, make_records, with_needs
 from localeval.judgements.calibration import Curves, curves_for
-from localeval.judgements.heads import heads_for
 from localeval.judgements.journal import JOURNAL, JournalFile, find, key_of
 from localeval.metrics.signature import build_signature
 from localeval.metrics.summary import choose_metrics, compute_all, scorable
-from localeval.prompts.options import ARITHMETIC, Options
+from localeval.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
 from localeval.runs.evaluate import metrics_for
 from localeval.runs.result import Result, ScoredSamples

@@ -13,7 +13,7 @@ from typing import Any
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.journal import Journal, is_believed
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.evaluate import Progress
 from localeval.runs.result import SampleResult

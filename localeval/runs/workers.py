@@ -28,7 +28,7 @@ from localeval.errors import EngineFailing, FolderError, InputError
 from localeval.judge import Judge, late
 from localeval.judgements import JUDGEMENTS, Failure, Judgement, Records, make_records, with_needs
 from localeval.judgements.journal import PASSING, Journal, find_believed, parse_record, put_failure
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.samples import Sample
 from localeval.system.offline import attempts, is_offline, offline
 from localeval.text.display import shorten

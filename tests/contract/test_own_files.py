@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from localeval import InputError, evaluate, plan, read_samples, rescore
+from localeval.analysis.card import make
 from localeval.cli import main
-from localeval.runs.card import make
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import fault, localeval, refused, said
 from tests.runs import judged, write_rows

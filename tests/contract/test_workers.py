@@ -21,7 +21,7 @@ from localeval.engine.interface import EngineError
 from localeval.errors import InputError, ModelMissing, NotComparable
 from localeval.judgements.context import Failure
 from localeval.judgements.journal import Journal
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.runs import cluster
 from localeval.runs.folder import finish
 from localeval.runs.workers import Answer, InProcess, Keep, Task, WorkerLost, Workers, answer, choose_workers

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from localeval import Judge, Sample, evaluate
-from localeval.engine.hhem import MAX_PAIR_TOKENS, WINDOW, Classifier
+from localeval.auxiliary.hhem import MAX_PAIR_TOKENS, WINDOW, Classifier
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import InputError, ModelBroken
 from tests.commands import said
@@ -127,7 +127,7 @@ def test_of_several_windows_the_best_decides(monkeypatch: pytest.MonkeyPatch, cl
     alone = classifier.probabilities([("Tea is\ngrown.", "Tea grows.")])
     assert classifier.support(["Tea is", "grown."], ["Tea grows."]) == (alone, 1)
     assert classifier.support(["Tea."], []) == ([], 0)
-    monkeypatch.setattr("localeval.engine.hhem.WINDOW", 300)
+    monkeypatch.setattr("localeval.auxiliary.hhem.WINDOW", 300)
     monkeypatch.setattr(classifier, "probabilities", asked := Mock(wraps=classifier.probabilities))
     statements = ["Tea grows.", "The mill is high."]
     support, count = classifier.support([" ".join(FILLERS[:14]), "Tea grows."], statements)

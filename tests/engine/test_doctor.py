@@ -43,8 +43,8 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_path: Path) -> 
     shutil.copy(tiny_path, tmp_path / "models" / "tiny.gguf")
     same = SimpleNamespace(embed=lambda texts: np.ones((len(texts), 2)), close=lambda: None)
     half = SimpleNamespace(probabilities=lambda pairs: [0.5] * len(pairs), close=lambda: None)
-    monkeypatch.setattr("localeval.engine.embedder.Embedder.load", lambda name: same)
-    monkeypatch.setattr("localeval.engine.hhem.Classifier.load", lambda name: half)
+    monkeypatch.setattr("localeval.auxiliary.embedder.Embedder.load", lambda name: same)
+    monkeypatch.setattr("localeval.auxiliary.hhem.Classifier.load", lambda name: half)
     monkeypatch.setattr(GUARD, "refused", 3)  # what was tried before the doctor came is not its finding
     offline()
     return move_in(monkeypatch, tmp_path, *rows)

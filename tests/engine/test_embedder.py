@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from localeval import Judge, evaluate, models
-from localeval.engine.auxiliary_models import AuxiliaryModels
-from localeval.engine.embedder import Embedder
-from localeval.engine.torch_runtime import silence_transformers
+from localeval.auxiliary.embedder import Embedder
+from localeval.auxiliary.models import AuxiliaryModels
+from localeval.auxiliary.torch_runtime import silence_transformers
 from localeval.errors import ModelBroken, ModelMissing
 from localeval.models.conversion import NOTE, PICKLE, SAFE
 from localeval.models.files import hash_file

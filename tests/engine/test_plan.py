@@ -13,10 +13,10 @@ from localeval.engine.benchmark import Speed, measure
 from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TokenUsage
 from localeval.errors import InputError
+from localeval.fitted.heads import file_text
 from localeval.judgements import JUDGEMENTS
-from localeval.judgements.heads import file_text
 from localeval.metrics.summary import choose_metrics
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.runs.plan import PLAN, Work, make_plan
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge

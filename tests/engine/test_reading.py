@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from localeval import Judge, Sample
+from localeval.analysis import fit_head
 from localeval.engine.engine import Engine
-from localeval.judgements.heads import FittedFor, Probe, file_text
+from localeval.fitted.heads import FittedFor, Probe, file_text
 from localeval.judgements.support import DirectReply
 from localeval.prompts import PromptPrefix
-from localeval.runs import head_fit
 from tests.commands import localeval
 from tests.heads import head
 from tests.runs import write_rows
@@ -158,6 +158,6 @@ def test_groups_are_those_of_a_file(tiny_path: Path, tmp_path: Path, monkeypatch
     for name, part in (("good.jsonl", rows[1::2]), ("bad.jsonl", rows[::2])):
         write_rows(tmp_path / name, part)
     fit = Mock(return_value=[])
-    monkeypatch.setattr(head_fit, "fit", fit)
+    monkeypatch.setattr(fit_head, "fit", fit)
     localeval("fit", "good.jsonl", "bad.jsonl", "--judge", tiny_path, "-o", "head.json", cwd=tmp_path)
     assert len({answer.group for answer in fit.call_args.args[0]}) == 300

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from localeval.engine.embedder import Embedder
+from localeval.auxiliary.embedder import Embedder
 from localeval.errors import DownloadFailed, ModelMissing
 
 pytestmark = pytest.mark.model

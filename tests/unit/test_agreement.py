@@ -9,8 +9,8 @@ import pytest
 from sklearn import metrics
 from sklearn.model_selection import StratifiedGroupKFold
 
-from localeval.runs.card import agreement
-from localeval.runs.card.agreement import Bootstrap, Figure, bins, folds, mean
+from localeval.analysis import agreement
+from localeval.analysis.agreement import Bootstrap, Figure, bins, folds, mean
 
 NAN = math.nan
 FIVE_AND_EIGHT, TEN_AND_TEN = Bootstrap([1] * 5 + [0] * 8), Bootstrap([1] * 10 + [0] * 10)

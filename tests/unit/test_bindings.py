@@ -4,7 +4,7 @@ from localeval import Sample
 from localeval.judge import Judge
 from localeval.judgements.bindings import Binding
 from localeval.judgements.calibration import Curve
-from localeval.prompts.options import DEFAULTS
+from localeval.options import DEFAULTS
 from localeval.testing import FakeEngine, fake_judge
 
 TABLE = "| Ferry | Crew |\n| --- | --- |\n| Marit | 24 |\n| Orla | 31 |"

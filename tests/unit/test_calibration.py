@@ -14,6 +14,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from localeval import InputError, evaluate, rescore
+from localeval.analysis.fit_curve import cross_fitted_curves, fit, full_support_probabilities
+from localeval.fitted.heads import FittedFor, file_text, heads_for, logit, shipped, sigmoid
 from localeval.judgements import JUDGEMENTS, calibration, support
 from localeval.judgements.calibration import (
     Curve,
@@ -22,13 +24,11 @@ from localeval.judgements.calibration import (
     calibrations_for,
     conditions,
 )
-from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
-from localeval.judgements.heads import FittedFor, file_text, heads_for, logit, shipped, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics.formulas import share as faithfulness
 from localeval.models.catalog import DEFAULT_JUDGE, entries
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from localeval import InputError, Sample, evaluate, read_samples
+from localeval.analysis.card import Card, as_json, make
+from localeval.analysis.card_figures import DECIDED, NEEDED
+from localeval.analysis.card_render import as_html, as_text
+from localeval.analysis.labels import balanced, label
 from localeval.cli import main
-from localeval.runs.card import Card, as_json, make
-from localeval.runs.card.figures import DECIDED, NEEDED
-from localeval.runs.card.labels import balanced, label
-from localeval.runs.card.render import as_html, as_text
 from localeval.samples import Samples
 from localeval.testing import FakeEngine, fake_judge
 from tests.runs import write_rows

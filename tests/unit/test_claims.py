@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localeval import Sample
+from localeval.claims.account import Account, account, extract_claims, main_clause
+from localeval.claims.overlap import source_terms
 from localeval.judgements.journal import Journal
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.testing import FakeEngine, fake_judge
-from localeval.text.claims import Account, account, extract_claims, main_clause
-from localeval.text.overlap import source_terms
 from tests.patience import timed
 
 MILL = "**The mill was built in 1700**"

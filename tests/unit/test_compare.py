@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from localeval import InputError, NotComparable, Result, Sample, Score, compare
+from localeval.analysis.gates import gates_against
 from localeval.cli import commands
 from localeval.metrics.signature import differences
-from localeval.runs.gates import gates_against
 from localeval.runs.result import SampleResult
 from tests.commands import said
 from tests.runs import judged, result, scored, signature

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from localeval import InputError, Result, Score
-from localeval.runs.gates import Bound, Drop, Limits, Outcome, as_junit, gates_against
+from localeval.analysis.gates import Bound, Drop, Limits, Outcome, as_junit, gates_against
 from localeval.samples import Skipped
 from tests.commands import said
 from tests.runs import result, scored

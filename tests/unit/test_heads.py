@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localeval import InputError, Sample
+from localeval.analysis import fit_head, head_states
+from localeval.analysis.head_states import Reading
 from localeval.engine.interface import States
-from localeval.judgements.heads import Contexts, FittedFor, SoftMinimum, file_text, heads_for, sigmoid
-from localeval.prompts.options import Options
-from localeval.runs import head_fit, head_states
-from localeval.runs.head_states import Reading
+from localeval.fitted.heads import Contexts, FittedFor, SoftMinimum, file_text, heads_for, sigmoid
+from localeval.options import Options
 from tests.commands import said
 from tests.heads import head
 
@@ -52,7 +52,7 @@ def readings(number: int, right_marked: bool) -> list[Reading]:
 
 def test_a_head_finds_what_tells_right_from_wrong_in_unseen_answers() -> None:
     marked, plain = (
-        head_fit.fit(readings(320, right_marked), FittedFor(name="fake", sha256="0" * 64), layer=1)[0]
+        fit_head.fit(readings(320, right_marked), FittedFor(name="fake", sha256="0" * 64), layer=1)[0]
         for right_marked in (True, False)
     )
     assert marked.figures["auroc"][0] > 0.99
@@ -77,7 +77,7 @@ def test_one_more_sentence_never_raises_a_conjunction(logits: list[float], more:
 
 
 def test_a_fitted_sentence_is_as_likely_as_an_answer_that_consists_of_it() -> None:
-    [fitted] = head_fit.fit(readings(320, True), FittedFor(name="fake", sha256="0" * 64), layer=1)
+    [fitted] = fit_head.fit(readings(320, True), FittedFor(name="fake", sha256="0" * 64), layer=1)
     assert fitted.of_answer([0.4]) == pytest.approx(sigmoid(0.4))
     assert fitted.of_answer([0.4, 3.0]) < sigmoid(0.4)
 

@@ -12,14 +12,14 @@ import pytest
 from localeval import METRICS, Sample, Score, evaluate
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS, JudgeContext
-from localeval.judgements.context_usefulness import UsefulRecord
-from localeval.judgements.grounding import GroundingRecord, ReadSentence
+from localeval.judgements.needed_sentences import NeededRecord, NeededSentence
 from localeval.judgements.questions import Drawn, QuestionsRecord
-from localeval.judgements.sentence_relevance import NeededRecord, NeededSentence
+from localeval.judgements.reading import GroundingRecord, ReadSentence
 from localeval.judgements.similarity import SimilarityRecord
 from localeval.judgements.support import SupportRecord, Verdict
+from localeval.judgements.useful_contexts import UsefulRecord
 from localeval.metrics import Metric, register
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.report.text import reasons_told
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 from tests.commands import said

@@ -2,9 +2,7 @@
 
 import pytest
 
-from localeval.text.normalise import normalise
-from localeval.text.numbers import find_numbers
-from localeval.text.overlap import (
+from localeval.claims.overlap import (
     context_sentences,
     numbers,
     rank_sentences,
@@ -12,6 +10,8 @@ from localeval.text.overlap import (
     term_recall,
     unsupported_numbers,
 )
+from localeval.numbers.find import find_numbers
+from localeval.text.normalise import normalise
 from tests.patience import timed
 
 

@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localeval import evaluate
+from localeval.claims import overlap
+from localeval.claims.fidelity import omits
+from localeval.claims.overlap import source_terms, unsupported_numbers
 from localeval.judgements.support import closest_evidence
+from localeval.numbers.values import Value
 from localeval.testing import FakeEngine, fake_judge
-from localeval.text import overlap
-from localeval.text.fidelity import omits
-from localeval.text.number_values import Value
-from localeval.text.overlap import source_terms, unsupported_numbers
 from tests.patience import timed
 
 SNOW = ["Gary gets 1,200 mm of rain; the first snow falls in November 1996.", "Twelve towns lie by the lake."]

@@ -7,14 +7,14 @@ import pytest
 from pydantic import BaseModel
 
 from localeval import prompts
+from localeval.claims import overlap
+from localeval.claims.fidelity import changes_negation, changes_qualifier, exchanges, omits
 from localeval.errors import InputError, PromptError
 from localeval.judgements.questions import ReasonedDrawnReply, ReasonedGivenReply
 from localeval.judgements.statements import StatementsReply
 from localeval.judgements.support import DirectReply, ReasonedReply, closest_evidence
+from localeval.options import Options
 from localeval.prompts import LANGUAGES, fence, fill, load_prompt
-from localeval.prompts.options import Options
-from localeval.text import overlap
-from localeval.text.fidelity import changes_negation, changes_qualifier, exchanges, omits
 from tests.commands import said
 
 PROMPTED = sorted(path.stem for path in Path(prompts.__file__).with_name("en").glob("*.toml"))

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from localeval import Judge, Score, evaluate
+from localeval.claims.foreign_words import content_terms, foreign_word
 from localeval.errors import InputError
 from localeval.judgements.questions import example_texts
 from localeval.metrics.signature import differences
 from localeval.prompts import load_prompt
 from localeval.testing import FakeEmbedder, FakeEngine, fake_judge
-from localeval.text.foreign_words import content_terms, foreign_word
 from tests.commands import said
 from tests.runs import signature
 

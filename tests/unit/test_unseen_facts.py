@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from localeval.text.claims import extract_claims
+from localeval.claims.account import extract_claims
 
 DATA = Path(__file__).parents[1] / "data"
 ROWS = {"unseen_facts": 60, "unseen_facts_held_out": 20}

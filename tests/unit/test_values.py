@@ -2,7 +2,7 @@
 
 import pytest
 
-from localeval.text.values import replaceable_values
+from localeval.claims.replaceable_values import replaceable_values
 
 MARKDOWN = "| Ferry | Crew | Port |\n| --- | --- | --- |\n| Marit | 24 | Skell |\n| Orla | 31 | Bergen |"
 CSV = "Ferry,Crew,Port\nMarit,24,Skell\nOrla,31,Bergen"

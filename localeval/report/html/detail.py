@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements import Failure, most_windows
 from localeval.judgements.context import count_unjudged, language_of, unjudged_in
-from localeval.judgements.sentence_relevance import least_answerable
+from localeval.judgements.needed_sentences import least_answerable
 from localeval.judgements.support import would_write_otherwise
 from localeval.text.display import digits
 from localeval.text.language import strip_thinking

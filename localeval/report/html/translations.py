@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from localeval.judgements import heads
+from localeval.fitted import heads
 from localeval.judgements.calibration import Calibration
 from localeval.metrics import METRICS, REASONS
 

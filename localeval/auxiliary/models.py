@@ -36,7 +36,7 @@ class AuxiliaryModels:
 
     def embedder(self) -> EmbeddingModel:
         """Return the embedder, loaded once. Raises ModelMissing or ModelBroken."""
-        from localeval.engine.embedder import Embedder  # heavy: numpy
+        from localeval.auxiliary.embedder import Embedder  # heavy: numpy
 
         try:
             model: EmbeddingModel = self._open("embedder", Embedder.load)
@@ -47,7 +47,7 @@ class AuxiliaryModels:
 
     def classifier(self) -> EntailmentModel:
         """Return the classifier, loaded once. Raises ModelMissing or ModelBroken."""
-        from localeval.engine.hhem import Classifier
+        from localeval.auxiliary.hhem import Classifier
 
         model: EntailmentModel = self._open("classifier", Classifier.load)
         return model
@@ -76,8 +76,8 @@ def _source(model: Any) -> str:
     """Return a catalog name unchanged, a path as an absolute one, or the type of an object of one's own."""
     if isinstance(model, str | os.PathLike):
         return model if isinstance(model, str) and model in catalog.entries() else str(whole_path(model))
-    from localeval.engine.embedder import Embedder
-    from localeval.engine.hhem import Classifier
+    from localeval.auxiliary.embedder import Embedder
+    from localeval.auxiliary.hhem import Classifier
 
     if isinstance(model, Embedder | Classifier):  # another class may have a `source` of another meaning
         return model.source

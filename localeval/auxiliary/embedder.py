@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from localeval.auxiliary.torch_runtime import silence_transformers, torch_threads
 from localeval.engine.interface import EngineSettings
-from localeval.engine.torch_runtime import silence_transformers, torch_threads
 from localeval.errors import ModelBroken
 from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_EMBEDDER

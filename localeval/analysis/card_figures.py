@@ -12,20 +12,9 @@ from typing import Annotated, Any, NoReturn
 import numpy as np
 from pydantic import BaseModel, ConfigDict, PlainSerializer
 
-from localeval.errors import InputError
-from localeval.judge import Judge
-from localeval.judgements.calibration import RAW, Calibration, conditions
-from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
-from localeval.judgements.context import response_of
-from localeval.judgements.heads import FittedFor
-from localeval.judgements.sentence_relevance import NeededRecord
-from localeval.judgements.support import SupportRecord, Verdict
-from localeval.metrics import Metric, Score
-from localeval.metrics.summary import compute
-from localeval.prompts import LANGUAGES
-from localeval.prompts.options import Options
-from localeval.runs.card import agreement
-from localeval.runs.card.labels import (
+from localeval.analysis import agreement
+from localeval.analysis.fit_curve import cross_fitted_curves, fit, full_support_probabilities
+from localeval.analysis.labels import (
     FEWEST_OF_EACH,
     FEWEST_ROWS,
     LabelledSentence,
@@ -35,9 +24,20 @@ from localeval.runs.card.labels import (
     label,
     marked_sentences,
 )
+from localeval.claims.overlap import terms
+from localeval.errors import InputError
+from localeval.fitted.heads import FittedFor
+from localeval.judge import Judge
+from localeval.judgements.calibration import RAW, Calibration, conditions
+from localeval.judgements.context import response_of
+from localeval.judgements.needed_sentences import NeededRecord
+from localeval.judgements.support import SupportRecord, Verdict
+from localeval.metrics import Metric, Score
+from localeval.metrics.summary import compute
+from localeval.options import Options
+from localeval.prompts import LANGUAGES
 from localeval.runs.result import Result
 from localeval.samples import Sample
-from localeval.text.overlap import terms
 
 MARKED_METRIC = "context_relevance"
 # The decisions that `context_relevance` counts, and those at the threshold that was best on other folds.
@@ -53,7 +53,7 @@ Estimate = Annotated[
 
 
 class ScoreFigures(BaseModel):
-    """Agreement of one score with the labels: figure -> estimate; see `localeval.runs.card.agreement`.
+    """Agreement of one score with the labels: figure -> estimate; see `localeval.analysis.agreement`.
 
     gain  its first figure (AUROC, pair accuracy or F1) minus that of the baseline, paired
     """

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.text.english_numbers import IDIOMS, MONTHS
+from localeval.numbers.english import IDIOMS, MONTHS
+from localeval.numbers.find import find_numbers, parse_numbers
+from localeval.numbers.values import Number, Value
 from localeval.text.normalise import normalise
-from localeval.text.number_values import Number, Value
-from localeval.text.numbers import find_numbers, parse_numbers
 from localeval.text.sentences import split_sentences
 
 LEAST_ADDED = 0.15  # share of the weight of a statement's terms that a further sentence must add

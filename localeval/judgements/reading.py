@@ -7,7 +7,9 @@ from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Any
 
+from localeval.claims.overlap import TERM, Evidence, context_sentences, rank_sentences
 from localeval.engine.interface import States
+from localeval.fitted.heads import Contexts, context_text, question_text, sigmoid
 from localeval.judgements.bindings import Binding, find_table_bindings
 from localeval.judgements.context import (
     JudgeContext,
@@ -19,11 +21,9 @@ from localeval.judgements.context import (
     response_of,
     unjudged_of,
 )
-from localeval.judgements.heads import Contexts, context_text, question_text, sigmoid
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
 from localeval.text.display import one_line
-from localeval.text.overlap import TERM, Evidence, context_sentences, rank_sentences
 from localeval.text.sentences import Sentence, has_words
 
 DOUBTFUL = 0.5  # words and sentences with P(supported) below this are marked
@@ -34,7 +34,7 @@ class ReadSentence(Record):
     """One sentence of the response, decided. Offsets count in the response without its `<think>` blocks.
 
     probability  that the contexts support it, 0 to 1; with several windows, from the best one
-    overlap      the head's input in addition to the states (see `localeval.judgements.heads.Overlap`)
+    overlap      the head's input in addition to the states (see `localeval.fitted.heads.Overlap`)
     evidence     the sentence of the contexts that shares most terms with it; None where none shares any
     spans        (start, end) of the words that look unsupported
     binding      whether a value of a table belongs to what the sentence says of it; None without such a value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from localeval.text.number_values import (
+from localeval.numbers.values import (
     CENTURY_YEARS,
     EN,
     MAX_EXPONENT,

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from xml.etree import ElementTree
 
+from localeval.analysis.compare import Compared, Comparison, compare
 from localeval.errors import InputError, LocalevalError
 from localeval.metrics import METRICS
 from localeval.metrics.summary import SIGNIFICANT, Summary, choose_metrics, fewest_to_differ
-from localeval.runs.compare import Compared, Comparison, compare
 from localeval.runs.result import Result
 from localeval.text.display import digits, printable, shorten
 
@@ -376,7 +376,9 @@ def as_junit(outcomes: Sequence[Outcome], suite: str) -> str:
     cases = ElementTree.SubElement(root, "testsuite", {"name": printable(suite), **counts})
     for outcome in outcomes:
         name = printable(outcome.gate)
-        case = ElementTree.SubElement(cases, "testcase", {"classname": "localeval.runs.gates", "name": name})
+        case = ElementTree.SubElement(
+            cases, "testcase", {"classname": "localeval.analysis.gates", "name": name}
+        )
         if outcome.missed:
             ElementTree.SubElement(case, "failure", {"message": printable(str(outcome))})
         elif not outcome.shown:

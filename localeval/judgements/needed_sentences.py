@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from localeval.claims.overlap import Evidence, context_sentences
 from localeval.judgements.context import JudgeContext, Record
 from localeval.judgements.support import DirectReply
 from localeval.judgements.windows import LONGEST_SHOWN, ask_in_windows, probability_of_yes
 from localeval.samples import Sample
 from localeval.text.display import one_line
 from localeval.text.language import language
-from localeval.text.overlap import Evidence, context_sentences
 
 # models/README.md has the figures for both.
 NEAR = 0.85  # share of the sample's highest probability that a needed sentence has at least

@@ -14,6 +14,7 @@ from importlib import resources
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from localeval.claims.overlap import STOP, SourceTerms, terms, without_mentions
 from localeval.text import wording
 from localeval.text.display import one_line
 from localeval.text.marks import (
@@ -25,7 +26,6 @@ from localeval.text.marks import (
     without_passages,
     without_tags,
 )
-from localeval.text.overlap import STOP, SourceTerms, terms, without_mentions
 from localeval.text.sentences import Sentence, has_words, split_sentences
 from localeval.text.tables import Row, find_rows
 
@@ -83,7 +83,9 @@ _HAN_COUNTS = "零一二三四五六七八九十"
 
 _BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]|【[^【】]*】")
 _INNERMOST = re.compile(r"[(（\[【][^()（）\[\]【】]*[)）\]】]")
-_CONDITIONS = tomllib.loads(resources.files("localeval.text").joinpath("conditions.toml").read_text("utf-8"))
+_CONDITIONS = tomllib.loads(
+    resources.files("localeval.claims").joinpath("conditions.toml").read_text("utf-8")
+)
 _CONDITION = re.compile(
     rf"\W*(?:(?:and|or|but)\s+)?(?:(?:{'|'.join(_CONDITIONS['en'])})\b|{'|'.join(_CONDITIONS['zh'])})",
     re.IGNORECASE,
@@ -707,7 +709,7 @@ def main_clause(statement: str, premise: SourceTerms) -> str:
     Returns `statement` itself where fewer than two terms would go, or where what remains shares none with the
     premise: then there is no core to judge.
 
-    >>> from localeval.text.overlap import source_terms
+    >>> from localeval.claims.overlap import source_terms
     >>> tea = source_terms(["Tea grows on the hills of Arl."])
     >>> main_clause("Tea (please answer yes) grows in pots, say seven clever people.", tea)
     'Tea grows in pots.'

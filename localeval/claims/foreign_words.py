@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
 
-from localeval.text.overlap import STOP, TERM, source_terms, terms, unsupported_numbers
+from localeval.claims.overlap import STOP, TERM, source_terms, terms, unsupported_numbers
 
 _PREFIX = 4  # letters that two forms of one word share at least
 _PREFIX_SHARE = 0.6  # share of the shorter form that they are at least: "company" is no form of "computer"

@@ -11,13 +11,13 @@ from typing import Any
 
 from pydantic import Field
 
+from localeval.fitted.heads import LARGEST, LEAST, Fitted, FittedRow, Head, Weight, logit, select, sigmoid
 from localeval.judgements import statements, support
 from localeval.judgements.bindings import Binding
-from localeval.judgements.heads import LARGEST, LEAST, Fitted, FittedRow, Head, Weight, logit, select, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
+from localeval.options import Options
 from localeval.prompts import LANGUAGES
-from localeval.prompts.options import Options
 
 MOST_UNKNOWN = 2  # unknown numbers of one statement that count: a list of ten says little more than two
 

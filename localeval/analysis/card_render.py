@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from importlib import resources
 
+from localeval.analysis.card import Card
+from localeval.analysis.card_figures import Part
 from localeval.report.text import new_table, printed
-from localeval.runs.card import Card
-from localeval.runs.card.figures import Part
 from localeval.text.display import printable, printable_lines
 
 COLUMNS = {
@@ -53,7 +53,7 @@ def as_html(card: Card) -> str:
     """
     from jinja2 import Environment
 
-    source = resources.files("localeval.runs.card").joinpath("card.html.j2").read_text(encoding="utf-8")
+    source = resources.files("localeval.analysis").joinpath("card.html.j2").read_text(encoding="utf-8")
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
     return template.render(
         card=card,

@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise, takewhile
 
-from localeval.text.overlap import source_terms, unsupported_numbers
-from localeval.text.word_roles import Token, stem, tokens, words
+from localeval.claims.overlap import source_terms, unsupported_numbers
+from localeval.claims.word_roles import Token, stem, tokens, words
 
 # Share of a clause's content above which, if no statement has it, the clause is missing; and the least
 # content. A word weighs as much as two Han characters.

@@ -11,20 +11,19 @@ from bisect import bisect_left
 from decimal import Decimal
 from functools import lru_cache
 
-from localeval.text.chinese_numbers import (
+from localeval.numbers.chinese import (
     HAN_SIGNS,
     han_exponent,
     han_numbers,
 )
-from localeval.text.english_numbers import (
+from localeval.numbers.english import (
     ENGLISH_WORDS,
     IN_PHRASES,
     WORD,
     english_numbers,
     roman_numbers,
 )
-from localeval.text.normalise import normalise
-from localeval.text.number_values import (
+from localeval.numbers.values import (
     CENTURY_YEARS,
     EN,
     EXACT,
@@ -46,6 +45,7 @@ from localeval.text.number_values import (
     scaled_value,
     strip_zeros,
 )
+from localeval.text.normalise import normalise
 
 _DIGITS = re.compile("[0-9]+")
 _YEAR_FIRST = re.compile(r"[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}(?![0-9])")

@@ -11,16 +11,17 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from localeval.analysis import card_figures as figures
+from localeval.analysis import labels
+from localeval.analysis.card_figures import MARKED_METRIC, Part
 from localeval.errors import InputError
+from localeval.fitted.heads import file_text
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for
-from localeval.judgements.heads import file_text
 from localeval.judgements.journal import JOURNAL, JournalFile
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import choose_metrics
-from localeval.prompts.options import Options
-from localeval.runs.card import figures, labels
-from localeval.runs.card.figures import MARKED_METRIC, Part
+from localeval.options import Options
 from localeval.runs.evaluate import Progress, evaluate
 from localeval.runs.folder import CALIBRATION, CARD, check_default
 from localeval.runs.result import Result

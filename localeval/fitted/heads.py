@@ -1,4 +1,4 @@
-"""Heads: fitted maps from a judge's states of a text to probabilities; see calibration/README.md."""
+"""Heads: fitted maps from a judge's states of a text to probabilities; see README.md."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from localeval.claims.overlap import TERM, source_terms, term_recall, unsupported_numbers
 from localeval.errors import InputError
-from localeval.prompts.options import Options
+from localeval.options import Options
 from localeval.system.versions import digest
 from localeval.text.display import shorten
 from localeval.text.normalise import normalise
-from localeval.text.overlap import TERM, source_terms, term_recall, unsupported_numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -148,7 +148,7 @@ def select(model: type[F], text: str, fits: Callable[[F], bool]) -> dict[str, F]
 @lru_cache
 def shipped(model: type[F]) -> tuple[F, ...]:
     """Read all rows of this kind that come with the package."""
-    files = sorted(resources.files("localeval.judgements.calibration").iterdir(), key=lambda file: file.name)
+    files = sorted(resources.files("localeval.fitted").iterdir(), key=lambda file: file.name)
     texts = {file.name: file.read_text(encoding="utf-8") for file in files if file.name.endswith(".json")}
     return tuple(row for name, text in texts.items() for row in _parsed(model, text, name))
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal
 
+from localeval.claims.foreign_words import only_repeats
 from localeval.engine.interface import ContextTooLong
 from localeval.judgements.context import JudgeContext, Record, response_of
 from localeval.judgements.support import DirectReply
 from localeval.judgements.windows import probability_of_yes, windows
 from localeval.samples import Sample
-from localeval.text.foreign_words import only_repeats
 from localeval.text.language import language
 from localeval.text.sentences import has_words
 

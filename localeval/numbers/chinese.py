@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from localeval.text.number_values import (
+from localeval.numbers.values import (
     HOURS,
     MINUTES,
     ZH,

@@ -15,8 +15,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from localeval.text.numbers import counts, parse_numbers
-from localeval.text.overlap import without_mentions
+from localeval.claims.overlap import without_mentions
+from localeval.numbers.find import counts, parse_numbers
 
 _HAN = "㐀-鿿豈-﫿"
 _FULL_WIDTH_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
@@ -196,7 +196,7 @@ def words() -> Words:
 
 
 def _table(language: str) -> dict[str, Any]:
-    file = resources.files("localeval.text").joinpath(f"word_roles.{language}.toml")
+    file = resources.files("localeval.claims").joinpath(f"word_roles.{language}.toml")
     return tomllib.loads(file.read_text("utf-8"))
 
 

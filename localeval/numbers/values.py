@@ -53,7 +53,7 @@ class Number(NamedTuple):
 
 @lru_cache
 def tables() -> dict[str, Any]:
-    return tomllib.loads(resources.files("localeval.text").joinpath("numbers.toml").read_text("utf-8"))
+    return tomllib.loads(resources.files("localeval.numbers").joinpath("numbers.toml").read_text("utf-8"))
 
 
 EN = tables()["en"]

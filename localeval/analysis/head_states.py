@@ -14,18 +14,18 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
+from localeval.analysis.labels import check_groups, extra, group
+from localeval.analysis.labels import label as read_label
+from localeval.claims.account import extract_claims
 from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, TreeEngine
 from localeval.errors import InputError
-from localeval.judgements import heads
+from localeval.fitted import heads
 from localeval.judgements.context import language_of, response_of
 from localeval.prompts import LANGUAGES
-from localeval.runs.card.labels import check_groups, extra, group
-from localeval.runs.card.labels import label as read_label
 from localeval.runs.evaluate import Progress
 from localeval.samples import Sample
 from localeval.system.files import writing_to
-from localeval.text.claims import extract_claims
 from localeval.text.display import shorten
 from localeval.text.sentences import Sentence, has_words
 

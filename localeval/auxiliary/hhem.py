@@ -10,8 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from localeval.auxiliary.torch_runtime import silence_transformers, torch_threads
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings
-from localeval.engine.torch_runtime import silence_transformers, torch_threads
 from localeval.engine.windows import text_windows
 from localeval.errors import InputError, ModelBroken
 from localeval.models import ModelFiles, resolve

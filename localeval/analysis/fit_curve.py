@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from localeval.fitted.heads import LEAST, logit
 from localeval.judgements.bindings import Binding
 from localeval.judgements.calibration import MOST_UNKNOWN, Curve, all_supported, log_preference
-from localeval.judgements.heads import LEAST, logit
 from localeval.judgements.support import Verdict
 
 # The largest slope, and the inverse of the smallest: a few labels without a mistake would give more.

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from localeval.analysis.agreement import Bootstrap, folds, rounded
+from localeval.analysis.head_states import Reading
+from localeval.analysis.labels import extra
 from localeval.engine.interface import States
 from localeval.errors import InputError
-from localeval.judgements import heads
-from localeval.judgements.grounding import LONG, Places, split_words
-from localeval.runs.card.agreement import Bootstrap, folds, rounded
-from localeval.runs.card.labels import extra
-from localeval.runs.head_states import Reading
+from localeval.fitted import heads
+from localeval.judgements.reading import LONG, Places, split_words
 from localeval.text.sentences import Sentence
 
 COMPONENTS = 256  # of a word's state

@@ -1,0 +1,1 @@
+"""Numbers in text: where they stand, and the value that each has."""
