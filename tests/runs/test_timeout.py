@@ -15,7 +15,7 @@ from localeval.errors import EngineFailing, InputError
 from localeval.runs import workers as run_workers
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, said
-from tests.runs import write_rows
+from tests.finished_runs import write_rows
 from tests.steady import SteadyEngine, steady_judge
 
 METRICS = ["faithfulness", "context_relevance"]
@@ -166,7 +166,7 @@ INTERRUPTED = """
 import _thread, threading, time
 
 from localeval import evaluate
-from tests.contract.test_timeout import METRICS, SAMPLES, Sleepy
+from tests.runs.test_timeout import METRICS, SAMPLES, Sleepy
 from tests.steady import steady_judge
 
 if __name__ == "__main__":

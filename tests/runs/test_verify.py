@@ -18,8 +18,8 @@ from localeval.runs.folder import RESULTS, finish
 from localeval.runs.verify import Verified, verify
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, said
+from tests.finished_runs import other_form
 from tests.originals import built_in
-from tests.runs import other_form
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "- one\n- two\n- three"]

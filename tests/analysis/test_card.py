@@ -17,7 +17,7 @@ from localeval.analysis.labels import balanced, label
 from localeval.cli import main
 from localeval.samples import Samples
 from localeval.testing import FakeEngine, fake_judge
-from tests.runs import write_rows
+from tests.finished_runs import write_rows
 from tests.steady import SteadyEngine, steady_judge
 
 GOOD, BAD = 0.8, 0.6

@@ -14,7 +14,7 @@ from localeval.cli import commands
 from localeval.metrics.signature import differences
 from localeval.runs.result import SampleResult
 from tests.commands import said
-from tests.runs import judged, result, scored, signature
+from tests.finished_runs import judged, result, scored, signature
 
 
 def test_a_known_drop_has_its_size_and_interval_and_is_a_rise_the_other_way_round() -> None:

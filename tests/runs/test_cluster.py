@@ -15,7 +15,7 @@ from localeval.errors import InputError
 from localeval.report.progress import live_line
 from localeval.runs import cluster as ray_cluster
 from tests.commands import said
-from tests.contract.test_workers import _Odd, run, same
+from tests.runs.test_workers import _Odd, run, same
 from tests.steady import SteadyEngine
 
 ray = pytest.importorskip("ray", reason="the extra `ray`")

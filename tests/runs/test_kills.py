@@ -10,7 +10,7 @@ from pathlib import Path
 
 from localeval.judgements.journal import JOURNAL, is_whole
 from localeval.runs.folder import RESULTS
-from tests.runs import write_rows
+from tests.finished_runs import write_rows
 
 KILLS = int(os.environ.get("LOCALEVAL_TEST_KILLS", "2"))  # the whole campaign is 20
 

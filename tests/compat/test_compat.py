@@ -32,8 +32,8 @@ from localeval.engine.interface import EngineError
 from localeval.models.catalog import DEFAULT_JUDGE, entries
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 from tests.commands import said
+from tests.finished_runs import write_rows
 from tests.originals import HALF, INPUTS, PAIR, QUESTION, STATEMENTS, VECTORS, Asking, built_in, judge
-from tests.runs import write_rows
 
 ANSWER, CONTEXTS = INPUTS.values()
 FIRST, SECOND = (answer["statements"][0] for answer in STATEMENTS)
@@ -165,7 +165,7 @@ def test_replaced_prompts_hold_in_every_form_of_verdict_and_after_an_edit_of_a_f
     assert engine.calls[1].prefix.system == "Take care."
 
 
-OTHER = Path(localeval.__file__).parent / "judgements" / "calibration" / "qwen2.5-coder-1.5b.en.json"
+OTHER = Path(localeval.__file__).parent / "fitted" / "qwen2.5-coder-1.5b.en.json"
 
 
 @pytest.mark.parametrize(

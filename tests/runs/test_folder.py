@@ -15,7 +15,7 @@ from localeval.judgements.journal import JOURNAL
 from localeval.runs.folder import CONFIG, RESULTS, SAMPLES, finish, load
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
-from tests.runs import other_form
+from tests.finished_runs import other_form
 
 SAMPLE_A = {"id": "茶", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."], "more": 1}
 SAMPLE_B = {"id": "b", "response": "", "retrieved_contexts": ["Tea grows."]}

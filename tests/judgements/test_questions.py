@@ -12,7 +12,7 @@ from localeval.metrics.signature import differences
 from localeval.prompts import load_prompt
 from localeval.testing import FakeEmbedder, FakeEngine, fake_judge
 from tests.commands import said
-from tests.runs import signature
+from tests.finished_runs import signature
 
 QUESTION = "How is the barley loaf baked?"
 RECIPE = "Mix barley flour with salt and water. Bake the loaf in a hot oven for forty minutes."

@@ -9,7 +9,7 @@ import pytest
 
 from localeval.claims.account import extract_claims
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parent
 ROWS = {"unseen_facts": 60, "unseen_facts_held_out": 20}
 
 

@@ -8,7 +8,7 @@ from localeval import InputError, Result, Score
 from localeval.analysis.gates import Bound, Drop, Limits, Outcome, as_junit, gates_against
 from localeval.samples import Skipped
 from tests.commands import said
-from tests.runs import result, scored
+from tests.finished_runs import result, scored
 
 HALF = scored([0.0, 1.0, 0.5, 0.5], [0.25, 0.75, 0.25, 0.25])
 EIGHTH = scored([0.7, 0.8, 0.9])  # a mean of 0.8, but for its last bits

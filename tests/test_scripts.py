@@ -17,7 +17,7 @@ from localeval.engine.interface import EngineSettings
 from tests.loopback import BYTES, FILE, SHA256, move_in, toml_row, write_wheel
 from tests.steady import SteadyEngine, steady_judge
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:

@@ -27,7 +27,7 @@ from localeval import InputError, Result, Sample, evaluate, read_samples, rescor
 from localeval.cli import main
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
-from tests.runs import write_rows
+from tests.finished_runs import write_rows
 
 FIELDS = ("id", "user_input", "response", "retrieved_contexts", "reference")
 Rows = Sequence[dict[str, Any]]

@@ -27,7 +27,7 @@ from localeval.runs.folder import finish
 from localeval.runs.workers import Answer, InProcess, Keep, Task, WorkerLost, Workers, answer, choose_workers
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, said
-from tests.runs import write_rows
+from tests.finished_runs import write_rows
 from tests.steady import SteadyEngine, steady_judge
 
 METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
@@ -249,7 +249,7 @@ def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_pa
     """As in a script that calls `evaluate` while it is imported: each worker imports it again."""
     script = tmp_path / "script.py"
     call = f"run({str(tmp_path / 'run')!r}, workers=2)"
-    script.write_text(f"from tests.contract.test_workers import run\n{call}\n")
+    script.write_text(f"from tests.runs.test_workers import run\n{call}\n")
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True)
     assert done.returncode == 1

@@ -14,7 +14,7 @@ import pytest
 
 from localeval.system import files
 from localeval.system.files import SpooledLines
-from tests.runs import judged
+from tests.finished_runs import judged
 
 # Runs before anything else in the process, and so in each worker, which `spawn` starts with its path.
 TAKEN_AWAY = """
@@ -45,7 +45,7 @@ from localeval import evaluate, offline, rescore
 from localeval.engine import probe
 from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
-from tests.contract.test_workers import SAMPLES
+from tests.runs.test_workers import SAMPLES
 from tests.steady import SteadyEngine, steady_judge
 
 if __name__ == "__main__":
