@@ -134,7 +134,6 @@ class Judge:
         """
         if not isinstance(model, str | os.PathLike):
             raise InputError(f"judge is {shorten(repr(model), 60)}; give a Judge, a catalog name or a path.")
-        cache_prefix = settings.pop("keep_trunks", cache_prefix)  # its name in 0.1
         parsed = EngineSettings.read(settings)
         files = resolve(model, kind="judge")
         engine = Engine(files.path, parsed, PrefixCache(files.sha256, parsed) if cache_prefix else None)
@@ -227,7 +226,7 @@ class Judge:
                 record = ask(judgement, context, sample, records)
                 own_key = key if is_believed(record) else key_of_failure(key, sample)
                 seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
-                cost = {"seconds": seconds, "rows": spent.total, "spent": spent.stored()}
+                cost = {"seconds": seconds, "tokens": spent.total, "spent": spent._asdict()}
                 journal.put(own_key, judgement.name, sample.id, record.model_dump(mode="json"), cost)
                 if is_believed(record) and clock.has_passed():
                     failure = clock.failure()

@@ -32,7 +32,7 @@ CardKind = Literal["labels", "pairs", "sentences"]
 
 
 class Card(BaseModel):
-    """A judge card. `rows` (tokens decoded) and `seconds` are medians per sample, without prefixes.
+    """A judge card. `tokens` (read and written by the judge, without prefixes) and `seconds` are medians.
 
     kind          what was labelled: samples, pairs of a better and a worse side, or sentences
     not_scored    reason -> number of samples without a score
@@ -50,7 +50,7 @@ class Card(BaseModel):
     parts: list[Part]
     not_scored: dict[str, int]
     baseline: str
-    rows: float | None
+    tokens: float | None
     seconds: float | None
     in_force: dict[str, dict[str, Any]] = {}
     raw: dict[str, int] = {}
@@ -108,7 +108,7 @@ def make(
     if not named:
         check_default(output, chosen)
     result = evaluate(chosen, [metric], judge, output, progress, timeout=timeout, **options)
-    fields, (rows, seconds) = figures_of(result), _costs(output, result)
+    fields, (tokens, seconds) = figures_of(result), _costs(output, result)
     in_force, raw = dict[str, Calibration](), Counter[str]()
     if result.signature.calibration:
         in_force = calibrations_for(judge.model["sha256"], choices, judge.heads(choices))
@@ -121,7 +121,7 @@ def make(
         not_scored=figures.not_scored(result, metric),
         baseline=figures.baseline_name(metric),
         **fields,
-        rows=rows,
+        tokens=tokens,
         seconds=seconds,
         in_force={language: calibration.fitted_on for language, calibration in in_force.items()},
         raw={language: raw[language] for language in sorted(raw) if language not in in_force},
@@ -153,6 +153,6 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
             costs[entry["sample"]].append(entry["cost"])
     if not costs:
         return None, None
-    rows = (sum(cost["rows"] - cost["spent"]["trunk"] for cost in sample) for sample in costs.values())
+    tokens = (sum(cost["tokens"] - cost["spent"]["prefix"] for cost in sample) for sample in costs.values())
     seconds = (sum(cost["seconds"] for cost in sample) for sample in costs.values())
-    return statistics.median(rows), statistics.median(seconds)
+    return statistics.median(tokens), statistics.median(seconds)

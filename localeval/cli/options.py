@@ -156,7 +156,6 @@ _JUDGE_OPTIONS = (
     option("--gpu-layers", "n_gpu_layers", **_of_field(EngineSettings, "n_gpu_layers")),
     option(
         "--cache-prefix/--no-cache-prefix",
-        "--keep-trunks/--no-keep-trunks",  # its name in 0.1
         "cache_prefix",
         default=True,
         show_default=True,

@@ -58,10 +58,10 @@ def test_catalog_names_stay_names_and_a_link_stays_a_link(tiny_path: Path, tmp_p
 def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) -> None:
     for metric in ("answer_relevance", "faithfulness"):
         evaluate([{**TEA, "user_input": "Tea?"}], [metric], steady_judge(SteadyEngine()), tmp_path)
-    assert config_of(tmp_path)["beside"]["embedder"]["name"] == "steady"
+    assert config_of(tmp_path)["auxiliary_signatures"]["embedder"]["name"] == "steady"
     other = steady_judge(SteadyEngine(), Mock(signature=lambda: {"name": "other", "sha256": "1" * 64}))
     evaluate([{**TEA, "user_input": "Tea?"}], ["faithfulness"], other, tmp_path)
-    assert not config_of(tmp_path).get("beside")
+    assert not config_of(tmp_path).get("auxiliary_signatures")
 
 
 def test_a_judge_that_was_closed_says_so_and_loads_nothing(tiny_path: Path, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_bit_flip_costs_only_its_lines(whole: Path, folder: Path, caplog: pyte
 
 
 def test_verify_needs_each_line_whole_or_judged_again(folder: Path) -> None:
-    (folder / JOURNAL).write_bytes((folder / JOURNAL).read_bytes().replace(b'"rows":0', b'"rows":1', 1))
+    (folder / JOURNAL).write_bytes((folder / JOURNAL).read_bytes().replace(b'"tokens":0', b'"tokens":1', 1))
     with pytest.raises(InputError, match="missing or damaged"):
         verify(folder, judge=steady_judge(SteadyEngine()))
     run(folder)

@@ -144,7 +144,7 @@ def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Pa
     record = json.loads((tmp_path / PLAN).read_text())
     assert first.took.call_args.args[2]["faithfulness"].value == 1.0
     assert (record["to_make"], record["kept"], record["samples"]) == (2, 0, 1)
-    assert record["rows"] == first.begin.call_args.args[0].spent.total
+    assert record["tokens"] == first.begin.call_args.args[0].spent.total
     evaluate([TEA], ["faithfulness"], NEVER, output=tmp_path, watch=second)
     assert (second.begin.call_args.args[0].to_make, second.begin.call_args.args[0].kept) == (0, 2)
     assert json.loads((tmp_path / PLAN).read_text()) == record
@@ -162,7 +162,7 @@ def test_a_plan_shows_and_writes_its_numbers() -> None:
     assert all(part in str(shown) for part in ("6.0 GB", "5.0 GB", "1 sample of 100 (c)", "embedder beside"))
     assert "(up to 3): 2 samples of 100 (a, b)" in str(shown)
     record = shown.to_dict()
-    assert [record[name] for name in ("rows", "kept", "seconds", "fits")] == [2115, 43, 3315, False]
+    assert [record[name] for name in ("tokens", "kept", "seconds", "fits")] == [2115, 43, 3315, False]
     assert [row["seconds"] for row in record["work"]] == [3315, 0]
     assert (Plan(1, 1, ()).seconds, Plan(1, 1, work).seconds) == (0, None)
 

@@ -213,7 +213,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path) -> 
         ('{"schema": 2}', "schema"),
         (OWN.replace('"slope": 2.0', '"slope": -2.0'), "greater than 0"),
         (OWN.replace('"slope": 2.0', '"slope": 1e300'), "no file of calibrations"),
-        (OWN.replace('"slope": 2.0', '"steps": [[0, 1], [1, 0]]'), "no file of calibrations"),
+        (OWN.replace('"slope": 2.0', '"slopes": 2.0'), "no file of calibrations"),
         (file_text([strict_calibration(sha256="1" * 64)]), "no calibrations for this judge"),
         (OWN.replace('"sha256"', '"sha"', 1), "no file of calibrations"),
         ("[" * 100_000, "no file of calibrations"),

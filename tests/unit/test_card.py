@@ -175,8 +175,8 @@ def test_the_cost_of_a_sample_is_that_of_the_judgements_that_the_card_is_of(tmp_
     alone = make(source, "faithfulness", judge, tmp_path / "alone")
     make(source, "context_relevance", judge, tmp_path / "run")
     make(source, "faithfulness", judge, tmp_path / "run", statements="sentences")
-    assert make(source, "faithfulness", judge, tmp_path / "run").rows == alone.rows
-    assert f" {alone.rows:.0f} tokens" in as_text(alone)
+    assert make(source, "faithfulness", judge, tmp_path / "run").tokens == alone.tokens
+    assert f" {alone.tokens:.0f} tokens" in as_text(alone)
 
 
 @pytest.mark.parametrize(

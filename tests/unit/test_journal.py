@@ -25,7 +25,7 @@ TEA = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]
 def test_a_changed_line_stays_and_half_a_line_goes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / JOURNAL
     with Journal(tmp_path) as journal:
-        journal.put("a", "support", "1", {"text": "茶\n\u2028"}, {"rows": 1})
+        journal.put("a", "support", "1", {"text": "茶\n\u2028"}, {"tokens": 1})
     changed = file.read_bytes().replace("茶".encode(), "酒".encode())
     file.write_bytes(changed + changed[:-1])
     for told in ("line 1, 2: not", "line 1: not"):
@@ -34,7 +34,7 @@ def test_a_changed_line_stays_and_half_a_line_goes(tmp_path: Path, caplog: pytes
         assert (caplog.text.count("not what was written"), told in caplog.text) == (1, True)
         caplog.clear()
     with Journal(tmp_path) as journal:
-        journal.put("b", "support", "2", {"text": "half a character: \ud83d"}, {"rows": 1})
+        journal.put("b", "support", "2", {"text": "half a character: \ud83d"}, {"tokens": 1})
     with Journal(tmp_path / "other") as other:
         other.copy(JournalFile(file), "b")
     assert file.read_bytes() == changed + (tmp_path / "other" / JOURNAL).read_bytes()

@@ -32,10 +32,10 @@ SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
 @pytest.mark.parametrize("judgement", PROMPTED)
 def test_worked_examples_fit_the_schema_and_yes_is_not_oftener(judgement: str, language: str) -> None:
     prompt = load_prompt(judgement, language)
-    (leaf, schema), *rest = SCHEMAS[judgement].items()
-    prefix = prompt.prefix(leaf, schema, **dict(rest))
+    (usual, schema), *rest = SCHEMAS[judgement].items()
+    prefix = prompt.prefix(usual, schema, **dict(rest))
     items = [item for example in prompt.examples for item in example.items]
-    kinds = [item.get("leaf", leaf) for item in items]
+    kinds = [item.get("item", usual) for item in items]
     assert set(kinds) == set(SCHEMAS[judgement])
     assert len(prefix.examples) == len(kinds) >= 6
     for kind, (user, assistant) in zip(kinds, prefix.examples, strict=True):
@@ -77,15 +77,15 @@ def test_the_marks_of_a_fence_are_made_harmless_and_other_brackets_stay() -> Non
 OWN = """
 version = "mine"
 system = "Check."
-branch = "<documents>{contexts}</documents>"
-[leaves]
+context = "<documents>{contexts}</documents>"
+[items]
 verdict = "{statement}?"
 reason = "{statement} is {verdict}: why?"
 [words]
 supported = "right"
 unsupported = "wrong"
 """
-EXAMPLE = 'examples = [{contexts = "A.", leaves = [{statement = "B."%s}]}]\n'
+EXAMPLE = 'examples = [{contexts = "A.", items = [{statement = "B."%s}]}]\n'
 
 
 def test_a_prompt_can_be_replaced_by_text_or_by_file_which_is_read_again(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_files_with_a_byte_order_mark_are_read_as_those_without(tmp_path: Path) 
 def test_a_replacement_that_lacks_a_part_is_refused() -> None:
     for change, message in (
         (("{contexts}", ""), "{contexts}"),
-        (('reason = "{statement} is {verdict}: why?"', ""), "leaves.reason"),
-        (("{statement}?", "{statement} {wrong}"), "leaves.verdict"),
+        (('reason = "{statement} is {verdict}: why?"', ""), "items.reason"),
+        (("{statement}?", "{statement} {wrong}"), "items.verdict"),
         (('supported = "right"', ""), "supported"),
         (("version", EXAMPLE % "" + "version"), "example 1: verdict"),
         (("version", EXAMPLE % ', verdict = "maybe"' + "version"), "maybe"),
@@ -126,7 +126,7 @@ def test_a_replacement_that_lacks_a_part_is_refused() -> None:
         (('supported = "right"', 'supported = "right"\nsuported = "right"'), "suported"),
         (("version", "versio"), "version"),
         (("[words]", '[wrods]\nx = "y"\n[words]'), "wrods"),
-        (('reason = "', 'verdikt = "?"\nreason = "'), "leaves.verdikt"),
+        (('reason = "', 'verdikt = "?"\nreason = "'), "items.verdikt"),
         ((OWN, "no-such.toml"), "no-such.toml"),
     ):
         assert message in said(PromptError, load_prompt, "support", "en", OWN.replace(*change))

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from localeval import Judge, Sample, evaluate, rescore
+from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.judgements.journal import JOURNAL
-from localeval.runs.folder import RESULTS, SAMPLES, finish, load
+from localeval.runs.folder import CONFIG, RESULTS, SAMPLES, finish, load
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
 from tests.runs import other_form
-
-OLD = Path(__file__).parents[1] / "old_run"  # written by version 0.1.0; the report is left out
 
 SAMPLE_A = {"id": "茶", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."], "more": 1}
 SAMPLE_B = {"id": "b", "response": "", "retrieved_contexts": ["Tea grows."]}
@@ -29,23 +28,29 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_a_run_that_an_earlier_version_made_is_read_and_written_as_it_was(tmp_path: Path) -> None:
-    read = load(OLD)
-    assert [s["faithfulness"].status for s in read.scores] == ["scored", "undefined", "failed", "undefined"]
-    assert (read["faithfulness"].value, rescore(OLD, threshold=0.2)["faithfulness"].value) == (1 / 2, 1)
-    for name in ("journal.jsonl", "run.json", SAMPLES):
-        (tmp_path / name).write_bytes((OLD / name).read_bytes())
-    finish(tmp_path, read)
+def test_a_run_that_is_read_back_is_written_again_with_the_same_bytes(tmp_path: Path) -> None:
+    half = {"id": "half", "response": "Tea grows. Tea sings.", "retrieved_contexts": ["Tea grows."]}
+    broken = {"id": "broken", "response": "Tea rests.", "retrieved_contexts": ["Tea grows."]}
+    replies: list[Any] = [
+        {"statements": ["Tea grows."]},
+        {"statements": ["Tea sings."]},
+        {"verdict": 0.75},
+        {"verdict": 0.25},
+        {"statements": ["Tea rests."]},
+        EngineError("no cell is free"),
+    ]
+    run, copy = tmp_path / "run", tmp_path / "copy"
+    evaluate([half, SAMPLE_B, broken], ["faithfulness"], fake_judge(FakeEngine(replies)), run)
+    copy.mkdir()
+    for name in (JOURNAL, CONFIG, SAMPLES):
+        (copy / name).write_bytes((run / name).read_bytes())
+    read = load(run)
+    assert [scores["faithfulness"].status for scores in read.scores] == ["scored", "undefined", "failed"]
+    assert read["faithfulness"].value == 1 / 2
+    assert rescore(run, threshold=0.2)["faithfulness"].value == 1
+    finish(copy, read)
     for name in (RESULTS, "scores.csv", "statements.csv"):
-        assert (tmp_path / name).read_bytes() == (OLD / name).read_bytes()
-
-
-def test_a_run_that_an_earlier_version_made_is_scored_again_by_the_formulas_of_today() -> None:
-    """A response was likelier supported than its least statement, of 0.25."""
-    read, again = load(OLD), rescore(OLD)
-    assert [s["faithfulness"] for s in again.scores] == [s["faithfulness"] for s in read.scores]
-    assert read["full_support"].soft == pytest.approx(0.306, abs=0.001)
-    assert again["full_support"].soft == 0.25
+        assert (copy / name).read_bytes() == (run / name).read_bytes()
 
 
 def test_results_json_has_the_documented_fields_and_the_keys_of_the_journals_lines(run: Path) -> None:
