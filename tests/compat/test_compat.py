@@ -372,7 +372,7 @@ def test_an_auxiliary_model_is_opened_by_its_name_once_and_closed(
 ) -> None:
     model = Mock(embed=FakeEmbedder(VECTORS).embed, support=FakeClassifier(BOTH).support)
     model.signature.return_value = {"name": "auxiliary", "sha256": "1" * 64}
-    monkeypatch.setattr(f"localeval.engine.{place}.load", load := Mock(return_value=model))
+    monkeypatch.setattr(f"localeval.auxiliary.{place}.load", load := Mock(return_value=model))
     alone = Judge(Asking([QUESTION]) if "Embedder" in place else FakeEngine(STATEMENTS), model.signature())
     with metric(alone, *arguments) as scorer:
         assert scorer.invoke({**INPUTS, **PAIR}) == scorer.invoke({**INPUTS, **PAIR}) == pytest.approx(1.0)
