@@ -18,6 +18,7 @@ from localeval.samples import (
 )
 from localeval.samples.columns import Names
 from localeval.samples.shapes import SHAPES
+from tests.test_readme import run_example
 
 
 def read_cards(file: OpenFile) -> Iterator[Row]:
@@ -108,3 +109,11 @@ def test_a_row_with_a_column_of_a_sample_has_no_other_shape() -> None:
     (sample,) = read_samples([{"prompt": "Who won?", "answer": "Ann won."}])
     assert sample.user_input is None
     assert sample.model_extra == {"prompt": "Who won?"}
+
+
+@pytest.mark.usefixtures("traces", "cards")
+def test_the_examples_of_the_page_work(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run_example("localeval/samples", 1)
+    assert capsys.readouterr().out == "Ann won.\n"
+    run_example("localeval/samples", 2)
+    assert read_samples(tmp_path / "tea.cards")[1].response == "In Assam."
