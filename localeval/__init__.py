@@ -42,7 +42,7 @@ _MODULES = {
     "errors": ["InputError", "LocalevalError", "ModelError", "NetworkRefused", "NotComparable"],
     "judge": ["Judge"],
     "metrics": ["METRICS", "Metric", "Score", "register"],
-    "runs.compare": ["Comparison", "compare"],
+    "analysis.compare": ["Comparison", "compare"],
     "runs.evaluate": ["aevaluate", "evaluate", "plan"],
     "runs.plan": ["Plan"],
     "runs.rescore": ["rescore"],
