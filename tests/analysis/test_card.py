@@ -11,7 +11,7 @@ import pytest
 
 from localeval import InputError, Sample, evaluate, read_samples
 from localeval.analysis.card import Card, as_json, make
-from localeval.analysis.card_figures import DECIDED, NEEDED
+from localeval.analysis.card_kinds import DECIDED, NEEDED
 from localeval.analysis.card_render import as_html, as_text
 from localeval.analysis.labels import balanced, label
 from localeval.cli import main

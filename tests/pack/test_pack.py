@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from filelock import FileLock
 from packaging.specifiers import SpecifierSet
 
 from localeval.cli.models import pack as pack_command
@@ -121,20 +122,94 @@ def test_a_pack_is_what_its_manifest_says_and_nothing_else(original: Path) -> No
 
 
 def test_a_pack_that_fails_is_no_pack_and_the_remedy_is_told(
-    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "pack"
     next(index.glob("sklearn-*.whl")).unlink()
     assert "sklearn" in said(DownloadFailed, pack, contents("tiny"), folder)
-    assert f"{folder} is unfinished: remove it" in capsys.readouterr().err
+    assert f"{folder} is unfinished: pack there again" in capsys.readouterr().err
     assert "is no finished pack" in said(install.Refused, install.read_manifest, folder)
-    before = files_of(folder)
-    assert "remove this one if an interrupted" in said(InputError, pack, contents("tiny"), folder)
-    assert files_of(folder) == before
+
+
+def test_without_a_compiler_nothing_is_packed(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     shutil.rmtree(LlamaBuild().cache_folder)
     monkeypatch.setenv("CC", "no-such-compiler")
     assert "no C compiler" in said(InputError, pack, contents("tiny"), tmp_path / "new")
-    assert (files_of(tmp_path / "new"), capsys.readouterr().err.count("unfinished")) == (set(), 0)
+    assert files_of(tmp_path / "new") <= {"unfinished/lock"}
+    assert "unfinished" not in capsys.readouterr().err
+
+
+@pytest.fixture
+def unfinished(index: Path, tmp_path: Path) -> Path:
+    """A pack of two models that ended at the second one; its wheels and the first model are done.
+
+    What was wrong is mended, and pip has no wheels any more.
+    """
+    folder = tmp_path / "pack"
+    chosen = contents("tiny", "other")
+    second = tmp_path / "models" / "other" / FILE
+    flip(second)
+    remember_sha256(second, SHA256)  # as if it changed without a trace
+    assert "is damaged" in said(ModelBroken, pack, chosen, folder)
+    second.write_bytes(BYTES)
+    shutil.rmtree(index)
+    return folder
+
+
+def test_an_interrupted_pack_goes_on_and_keeps_what_is_whole(unfinished: Path) -> None:
+    model = unfinished / "models" / FILE
+    before = model.stat()
+    pack(contents("tiny", "other"), unfinished)
+    check(unfinished)
+    assert model.stat().st_ino == before.st_ino
+    assert model.stat().st_mtime_ns == before.st_mtime_ns
+    assert (unfinished / "models" / "other" / FILE).read_bytes() == BYTES
+
+
+def test_a_pack_that_went_on_is_as_one_that_was_made_at_once(unfinished: Path, original: Path) -> None:
+    pack(contents("tiny"), unfinished)
+    assert files_of(unfinished) == files_of(original)
+
+
+def test_a_file_that_was_damaged_after_an_interruption_is_packed_again(unfinished: Path) -> None:
+    flip(unfinished / "models" / FILE)
+    pack(contents("tiny", "other"), unfinished)
+    check(unfinished)
+    assert (unfinished / "models" / FILE).read_bytes() == BYTES
+
+
+def test_what_is_half_written_when_a_pack_is_interrupted_is_made_again(unfinished: Path) -> None:
+    half = unfinished / "unfinished" / "making" / "models" / "other" / FILE
+    half.parent.mkdir(parents=True, exist_ok=True)
+    half.write_bytes(BYTES[:9])
+    pack(contents("tiny", "other"), unfinished)
+    check(unfinished)
+
+
+def test_another_file_in_an_unfinished_pack_is_refused_and_left(unfinished: Path) -> None:
+    (unfinished / "models" / "mine.gguf").write_text("mine")
+    before = files_of(unfinished)
+    message = said(InputError, pack, contents("tiny", "other"), unfinished)
+    assert f"{unfinished} is not empty (models/mine.gguf is there)" in message
+    assert files_of(unfinished) == before
+
+
+def test_a_record_of_an_unfinished_pack_that_names_a_path_outside_is_refused(unfinished: Path) -> None:
+    record = unfinished / "unfinished" / "done.json"
+    record.write_text(record.read_text().replace(f"models/{FILE}", "../models/tiny.gguf"))
+    assert "changed by hand" in said(InputError, pack, contents("tiny", "other"), unfinished)
+
+
+def test_a_second_pack_into_the_same_folder_waits_for_no_one(unfinished: Path) -> None:
+    with FileLock(unfinished / "unfinished" / "lock"):
+        message = said(InputError, pack, contents("tiny", "other"), unfinished)
+    assert "another process is packing there" in message
+
+
+def test_a_finished_pack_is_not_packed_again(packed: Path, index: Path) -> None:
+    assert "is not empty" in said(InputError, pack, contents("tiny"), packed)
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "wheels/mine.whl", "manifest.json"])

@@ -152,7 +152,7 @@ def test_both_languages_say_the_same_things() -> None:
     for key, text in english.items():
         if isinstance(text, str):
             assert {*re.findall(r"\{.+?\}", text)} == {*re.findall(r"\{.+?\}", chinese[key])}
-    assert set(chinese["metrics"]) == set(METRICS)
+    assert [name for name, metric in METRICS.items() if not metric.definition_zh] == []
     assert set(chinese["reasons"]) == {*REASONS, "missing"}
     assert {f"attack_{kind}" for kind in KINDS} == {key for key in english if key.startswith("attack_")}
 
