@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from localeval import models as store
 from localeval.cli.options import CLASSIFIER, EMBEDDER, JSON, JUDGE, THREADS
 from localeval.errors import InputError
+from localeval.models import ModelFiles, models_dir, resolve
+from localeval.models import listing as list_catalog
 from localeval.models.catalog import QUICK_START
-from localeval.models.files import whole_path
+from localeval.models.files import absolute_path
 from localeval.system.offline import offline
 from localeval.system.terminal import say
 from localeval.text.display import escaped_json
@@ -37,19 +38,20 @@ def models(context: click.Context) -> None:
 @models.command("list", params=[JSON])
 def list_models(as_json: bool) -> None:
     """List the models in the catalog, and whether they are on this machine."""
-    listing = store.listing()
+    listing = list_catalog()
     if as_json:
         click.echo(escaped_json(json.dumps(listing, indent=2, ensure_ascii=False)))
         return
     table = [["NAME", "KIND", "SIZE", "RAM", "LANGUAGES", "STATE", "LICENCE"]]
     for row in listing:
         size = f"{row['size'] / 1e9:.2f} GB" if row["size"] else "unknown"
-        languages, ram = ",".join(row["languages"]), f"{row['ram_gb']} GB"
+        ram = f"{row['ram_gb']} GB"
+        languages = ",".join(row["languages"])
         table.append([row["name"], row["kind"], size, ram, languages, row["state"], row["licence"]])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         click.echo("  ".join(map(str.ljust, line, widths)).rstrip())
-    say(f"models folder: {store.models_dir()}")
+    say(f"models folder: {models_dir()}")
 
 
 @models.command("fetch")
@@ -74,17 +76,17 @@ def fetch_model(names: tuple[str, ...], source: Path | None) -> None:
 @click.argument("name")
 def verify_model(name: str) -> None:
     """Read every byte of NAME, a model or a path, again and check it."""
-    say(_describe(store.resolve(name, read_again=True)))
+    say(_describe(resolve(name, read_again=True)))
 
 
 @models.command("path")
 @click.argument("name")
 def model_path(name: str) -> None:
     """Print the path of the GGUF file or folder of NAME."""
-    click.echo(store.resolve(name).path)
+    click.echo(resolve(name).path)
 
 
-def _describe(files: store.ModelFiles) -> str:
+def _describe(files: ModelFiles) -> str:
     if files.entry is None:
         status = "not in the catalog: nothing to compare with"
     else:
@@ -96,16 +98,7 @@ def _describe(files: store.ModelFiles) -> str:
 def draw_progress() -> Iterator[ByteProgress]:
     """Show progress on stderr: a bar on a terminal, else a line at about every tenth."""
     if sys.stderr is None or not sys.stderr.isatty():  # None where the shell closed it, as 2>&- does
-        last_step = 0
-
-        def line(done: int, total: int) -> None:
-            nonlocal last_step
-            step = done * 10 // total if total else done // LINE_EVERY
-            if step > last_step:
-                say(f"{done:,} bytes" + (f" ({done * 100 // total} %)" if total else ""))
-            last_step = step
-
-        yield line
+        yield _ProgressLines().update
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -115,6 +108,21 @@ def draw_progress() -> Iterator[ByteProgress]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("fetch", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+
+class _ProgressLines:
+    """Print a line on stderr at every tenth, or at every 100 MB where the total is not known."""
+
+    def __init__(self) -> None:
+        self._last_step = 0
+
+    def update(self, done: int, total: int) -> None:
+        """Take the bytes that are done, and all of them (0 if unknown)."""
+        step = done * 10 // total if total else done // LINE_EVERY
+        if step > self._last_step:
+            share = f" ({done * 100 // total} %)" if total else ""
+            say(f"{done:,} bytes{share}")
+        self._last_step = step
 
 
 @click.command(params=[JUDGE, EMBEDDER, CLASSIFIER, THREADS, JSON])
@@ -182,7 +190,7 @@ def pack(
         packed = collect.default_models(judge, embedder)
         if not packed:
             say("the default models are not here (localeval models fetch); the pack will have no models")
-    target = whole_path(target)
+    target = absolute_path(target)
     check_target(target)  # before anything is printed
     contents = collect.choose_contents(packed, LlamaBuild(native))
     for line in contents.lines(target):
