@@ -11,10 +11,8 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from functools import partial
 from importlib.metadata import distribution, version
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -33,14 +31,6 @@ from tests.loopback import BYTES, FILE, HUB, SHA256, move_in, toml_row, write_wh
 
 PACKAGES = ("numpy", "outlines_core", "pysbd", "sentence_transformers", "sklearn")  # install.py imports them
 LLAMA = version("llama-cpp-python").partition("+")[0]
-OUTSIDE = ("../evil", "/etc/passwd", "wheels\\a", "evil.py", "models/C:e")
-UNSOUND = (("glibc", 5), ("cpu", None), ("models", [5]), ("models", "tiny"), ("python", 3))
-ELSEWHERE: list[tuple[dict[str, object], str]] = [
-    ({"python": "3.99"}, r"this pack is for CPython 3\.99 .*, and this is .*; run .* with python3\.99"),
-    ({"machine": "riscv64"}, f"this pack is for .* {platform.system()} riscv64, and this is"),
-    ({"glibc": "2.999"}, r"this pack needs glibc 2\.999 or newer, and this system has"),
-    ({"cpu": ["avx4096"]}, "this processor has no avx4096, which the pack's llama.cpp needs"),
-]
 FAKE_MAIN = b"""
 import os, pathlib, sys
 pathlib.Path(os.environ["LOCALEVAL_MODELS"], "asked").write_text(" ".join(sys.argv[1:]))
@@ -368,64 +358,157 @@ def test_the_installer_imports_only_the_standard_library_and_an_old_python_can_r
     assert {name.partition(".")[0] for name in imported} <= set(sys.stdlib_module_names)
 
 
-def test_the_installer_mends_half_an_environment_and_keeps_a_whole_one(packed: Path, tmp_path: Path) -> None:
-    store, home = tmp_path / "store", tmp_path / "home"
-    into = home / ".local" / "share" / "localeval" / "venv"
-    store.mkdir()
-    (disk := tmp_path / "disk").mkdir()
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    """The folder of the environment in the user's data folder: a link to another disk, and half installed."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    into = tmp_path / "home" / ".local" / "share" / "localeval" / "venv"
     into.parent.mkdir(parents=True)
     into.symlink_to(disk)
     (into / install.MARKER).write_text("unfinished\n")  # as an interruption leaves it
     (into / "half").touch()
-    assert f"{disk}/bin/localeval doctor" in run_installer(packed, "--models", store, home=home)[0]
+    return into
+
+
+def test_the_installer_makes_half_an_environment_again_and_keeps_a_whole_one(
+    packed: Path, environment: Path, tmp_path: Path
+) -> None:
+    home, store = tmp_path / "home", tmp_path / "store"
+    store.mkdir()
+    stdout, _ = run_installer(packed, "--models", store, home=home)
+    assert f"{tmp_path}/disk/bin/localeval doctor" in stdout
+    assert list(environment.glob("lib/python*/site-packages/numpy.py"))
+    assert not (environment / "half").exists()
     # The packed localeval copies the models.
     assert (store / "asked").read_text() == f"models fetch --from {packed}/models -- tiny"
-    assert list(into.glob("lib/python*/site-packages/numpy.py"))
-    assert not (into / "half").exists()
-    assert "made of this pack already" in run_installer(packed, "--models", store, home=home)[1]
-    (into / install.MARKER).write_text("another")
-    assert f"{disk} is there already, and not of this pack" in run_installer(packed, home=home, code=2)[1]
+    _, stderr = run_installer(packed, "--models", store, home=home)
+    assert "made of this pack already" in stderr
 
 
-@pytest.mark.parametrize(
-    ("spoil", "code", "message"),
-    [
-        (lambda packed: flip(packed / "models" / FILE), 3, f"{FILE} is .*copy the pack again"),
-        (lambda packed: (packed / "models" / FILE).unlink(), 3, f"{FILE} is .*copy the pack again"),
-        (lambda packed: change(packed / "manifest.json", installed_bytes=10**18), 2, "free; make room"),
-    ],
-)
-def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
-    packed: Path, tmp_path: Path, spoil: Any, code: int, message: str
+def test_an_environment_of_another_pack_is_left_as_it_is(
+    packed: Path, environment: Path, tmp_path: Path
 ) -> None:
-    spoil(packed)
-    _, stderr = run_installer(packed, "--into", tmp_path / "new", home=tmp_path, code=code)
-    assert re.search(message, stderr.splitlines()[-1])
-    assert not (tmp_path / "new").exists()
+    (environment / install.MARKER).write_text("another")
+    _, stderr = run_installer(packed, home=tmp_path / "home", code=2)
+    assert f"{tmp_path}/disk is there already, and not of this pack" in stderr
+    assert (environment / "half").exists()
+
+
+def refused_install(packed: Path, home: Path, code: int) -> str:
+    """The last line of an installer that ends with this code, and has installed nothing."""
+    into = home / "new"
+    _, stderr = run_installer(packed, "--into", into, home=home, code=code)
+    assert not into.exists()
+    return stderr.splitlines()[-1]
+
+
+def test_a_pack_with_a_damaged_file_is_not_installed(packed: Path, tmp_path: Path) -> None:
+    flip(packed / "models" / FILE)
+    assert re.search(f"{FILE} is .*copy the pack again", refused_install(packed, tmp_path, 3))
+
+
+def test_a_pack_without_one_of_its_files_is_not_installed(packed: Path, tmp_path: Path) -> None:
+    (packed / "models" / FILE).unlink()
+    assert re.search(f"{FILE} is .*copy the pack again", refused_install(packed, tmp_path, 3))
+
+
+def test_without_room_for_the_packages_nothing_is_installed(packed: Path, tmp_path: Path) -> None:
+    change(packed / "manifest.json", installed_bytes=10**18)
+    assert "are free; make room" in refused_install(packed, tmp_path, 2)
+
+
+def refusal(packed: Path, sha256: str = "") -> install.Refused:
+    """How the installer refuses the pack on this machine."""
+    with pytest.raises(install.Refused) as refused:
+        install.check_machine(install.read_manifest(packed, sha256))
+    return refused.value
+
+
+@pytest.mark.parametrize("text", ["[]", "{"])
+def test_a_manifest_that_is_no_object_is_damaged(packed: Path, text: str) -> None:
+    (packed / "manifest.json").write_text(text)
+    assert "is damaged; copy the pack again" in str(refusal(packed))
+
+
+@pytest.mark.parametrize("fact", ["sha256", "glibc", "files", "pip", "cpu", "python", "installed_bytes"])
+def test_a_manifest_that_lacks_a_fact_is_damaged(packed: Path, fact: str) -> None:
+    manifest = packed / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(f'"{fact}"', '"other"'))
+    assert "is damaged" in str(refusal(packed))
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message", "code"),
+    ("fact", "value"),
     [
-        (lambda path: path.write_text("[]"), "is damaged", 3),
-        (lambda path: path.write_text("{"), "is damaged", 3),
-        (lambda path: path.write_text(path.read_text().replace('"sha256"', '"other"')), "is damaged", 3),
-        (lambda path: path.write_text(path.read_text().replace('"glibc"', '"other"')), "is damaged", 3),
-        *((partial(change, **{name: value}), "is damaged", 3) for name, value in UNSOUND),
-        (lambda p: p.write_text(p.read_text().replace('"size": ', '"size": "x", "n": ')), "is damaged", 3),
-        (partial(change, localeval_pack=2), "is of a newer kind of pack", 2),
-        (Path.unlink, "is no finished pack of localeval's", 2),
-        (partial(change, models=[]), "it is not the pack you were told of", 3),
-        *((partial(list_file, name=name), "which no pack holds", 3) for name in OUTSIDE),
-        *((partial(change, **facts), message, 2) for facts, message in ELSEWHERE),
+        ("glibc", 5),
+        ("cpu", None),
+        ("models", [5]),
+        ("models", "tiny"),
+        ("python", 3),
+        ("installed_bytes", "1000"),
+        ("installed_bytes", 10**400),
+        ("pip", "wheels/absent.whl"),
+        ("files", []),
     ],
+    ids=str,
 )
-def test_an_unsound_or_unfit_manifest_is_told(packed: Path, spoil: Any, message: str, code: int) -> None:
-    sha256 = install.read_manifest(packed)["sha256"] if "told" in message else ""
-    spoil(packed / "manifest.json")
-    with pytest.raises(install.Refused, match=message) as refused:
-        install.check_machine(install.read_manifest(packed, sha256))
-    assert refused.value.exit_code == code
+def test_a_manifest_with_a_fact_of_another_type_is_damaged(packed: Path, fact: str, value: object) -> None:
+    change(packed / "manifest.json", **{fact: value})
+    refused = refusal(packed)
+    assert "is damaged" in str(refused)
+    assert refused.exit_code == 3
+
+
+def test_a_manifest_with_a_size_that_is_no_number_is_damaged(packed: Path) -> None:
+    manifest = packed / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"size": ', '"size": "x", "n": '))
+    assert "is damaged" in str(refusal(packed))
+
+
+def test_a_manifest_of_a_newer_pack_is_for_another_installer(packed: Path) -> None:
+    change(packed / "manifest.json", localeval_pack=2)
+    refused = refusal(packed)
+    assert "is of a newer kind of pack" in str(refused)
+    assert refused.exit_code == 2
+
+
+def test_a_folder_without_a_manifest_is_no_finished_pack(packed: Path) -> None:
+    (packed / "manifest.json").unlink()
+    assert "is no finished pack of localeval's" in str(refusal(packed))
+
+
+def test_a_manifest_with_another_sha256_than_was_told_is_refused(packed: Path) -> None:
+    sha256 = install.read_manifest(packed)["sha256"]
+    change(packed / "manifest.json", models=[])
+    refused = refusal(packed, sha256)
+    assert "it is not the pack you were told of" in str(refused)
+    assert refused.exit_code == 3
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "wheels\\a", "evil.py", "models/C:e"])
+def test_a_manifest_that_names_a_file_outside_the_pack_is_refused(packed: Path, name: str) -> None:
+    list_file(packed / "manifest.json", name)
+    refused = refusal(packed)
+    assert "which no pack holds" in str(refused)
+    assert refused.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "message"),
+    [
+        ("python", "3.99", r"this pack is for CPython 3\.99 .*, and this is .*; run .* with python3\.99"),
+        ("machine", "riscv64", f"this pack is for .* {platform.system()} riscv64, and this is"),
+        ("glibc", "2.999", r"this pack needs glibc 2\.999 or newer, and this system has"),
+        ("cpu", ["avx4096"], "this processor has no avx4096, which the pack's llama.cpp needs"),
+    ],
+    ids=["python", "machine", "glibc", "cpu"],
+)
+def test_a_pack_for_another_machine_is_refused(packed: Path, fact: str, value: object, message: str) -> None:
+    change(packed / "manifest.json", **{fact: value})
+    refused = refusal(packed)
+    assert re.search(message, str(refused))
+    assert refused.exit_code == 2
 
 
 @pytest.mark.parametrize(("system", "path"), [("posix", "bin/localeval"), ("nt", "Scripts/localeval.exe")])
