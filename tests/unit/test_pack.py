@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner
 from packaging.specifiers import SpecifierSet
 
-from localeval.cli.models import pack as pack_command
+from localeval.cli.models import pack_command
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
 from localeval.models import catalog, resolve
 from localeval.models.files import remember_sha256
