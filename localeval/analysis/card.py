@@ -41,7 +41,7 @@ Bins = list[tuple[float, float, int]]
 
 
 class Card(BaseModel):
-    """A judge card. `rows` (tokens decoded) and `seconds` are medians per sample, without prefixes.
+    """A judge card. `tokens` (read and written by the judge, without prefixes) and `seconds` are medians.
 
     kind          what was labelled: samples, pairs of a better and a worse side, or sentences
     not_scored    reason -> number of samples without a score
@@ -59,7 +59,7 @@ class Card(BaseModel):
     parts: list[Part]
     not_scored: dict[str, int]
     baseline: str
-    rows: float | None
+    tokens: float | None
     seconds: float | None
     in_force: dict[str, dict[str, Any]] = {}
     raw: dict[str, int] = {}
@@ -143,7 +143,7 @@ def _card_of(
         # Before the parts are measured: it adds the refitted scores.
         calibrations = refit(items, options, judge, dataset)
         reliability = _reliability(items)
-    rows, seconds = _costs(folder, result)
+    tokens, seconds = _costs(folder, result)
     in_force: dict[str, Calibration] = {}
     if result.signature.calibration:
         in_force = calibrations_for(judge.model["sha256"], options, judge.heads(options))
@@ -154,7 +154,7 @@ def _card_of(
         parts=measure_parts(items, kind.part_rule, kind.measure),
         not_scored=not_scored(result, metric.name),
         baseline=metric.baseline,
-        rows=rows,
+        tokens=tokens,
         seconds=seconds,
         in_force={language: calibration.fitted_on for language, calibration in in_force.items()},
         raw=_raw_languages(result, metric.name, in_force) if result.signature.calibration else {},
@@ -201,6 +201,6 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
             costs[entry["sample"]].append(entry["cost"])
     if not costs:
         return None, None
-    rows = [sum(cost["rows"] - cost["spent"]["trunk"] for cost in sample) for sample in costs.values()]
+    tokens = [sum(cost["tokens"] - cost["spent"]["prefix"] for cost in sample) for sample in costs.values()]
     seconds = [sum(cost["seconds"] for cost in sample) for sample in costs.values()]
-    return statistics.median(rows), statistics.median(seconds)
+    return statistics.median(tokens), statistics.median(seconds)

@@ -50,7 +50,7 @@ COMMANDS = {
 # They may use the network; `models` refuses it in all subcommands but `fetch`.
 _ONLINE = ("models", "pack")
 # They continue where the last call stopped.
-_RESUMABLE = ("evaluate", "card", "fit", "models fetch")
+_RESUMABLE = ("evaluate", "card", "fit", "models fetch", "pack")
 
 
 class _Commands(click.Group):

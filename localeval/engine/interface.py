@@ -215,11 +215,6 @@ class TokenUsage(NamedTuple):
     def total(self) -> int:
         return self.given + self.decoded + self.guessed
 
-    def stored(self) -> dict[str, float]:
-        """Return the fields under the names that they have in files."""
-        names = {"prefix": "trunk", "context": "branch", "items": "leaves"}
-        return {names.get(name, name): value for name, value in self._asdict().items()}
-
     def plus(self, **more: float) -> TokenUsage:
         return self._replace(**{name: getattr(self, name) + value for name, value in more.items()})
 

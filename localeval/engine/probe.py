@@ -98,8 +98,8 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
     names = ("n_gpu_layers", "n_batch", "width", "flash_attention", "cache_type", "mmap")
     tested = {name: getattr(settings, name) for name in names}
     environment = {"packages": package_versions(), "library": library(), "processor": processor()}
-    key = digest({"files": checksums, **environment, "settings": tested, "trial": PROBE_VERSION})
-    marker = platformdirs.user_cache_path("localeval") / "tried" / key
+    key = digest({"files": checksums, **environment, "settings": tested, "probe": PROBE_VERSION})
+    marker = platformdirs.user_cache_path("localeval") / "probed" / key
     if marker.exists():
         return
     weights = sum(file.stat().st_size for file in files)

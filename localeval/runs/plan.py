@@ -196,8 +196,8 @@ def _sum(spent: Iterable[TokenUsage]) -> TokenUsage:
 
 
 def _usage_fields(spent: TokenUsage) -> dict[str, Any]:
-    kinds = {kind: tokens for kind, tokens in spent.stored().items() if kind != "seconds"}
-    return {"rows": spent.total, "rows_by_kind": kinds}
+    kinds = {kind: tokens for kind, tokens in spent._asdict().items() if kind != "seconds"}
+    return {"tokens": spent.total, "tokens_by_kind": kinds}
 
 
 def _sample_count(n: int) -> str:
@@ -297,7 +297,7 @@ class _DryRun(Journal):
             self.counts[judgement]["again"] += 1
         else:
             self.counts[judgement]["to_make"] += 1
-            self.spent[judgement] = _sum([self.spent[judgement], TokenUsage(*cost["spent"].values())])
+            self.spent[judgement] = _sum([self.spent[judgement], TokenUsage(**cost["spent"])])
         self._made[key] = judgement
         super().put(key, judgement, sample, record, cost)
 
