@@ -29,8 +29,8 @@ from pydantic import BaseModel
 from localeval import models
 from localeval.auxiliary.embedder import Embedder
 from localeval.auxiliary.hhem import Classifier
-from localeval.engine import probe
-from localeval.engine.interface import physical_cores
+from localeval.engine import build
+from localeval.engine.settings import physical_cores
 from localeval.errors import InputError, LocalevalError, ModelMissing
 from localeval.judge import Judge
 from localeval.judgements.journal import Journal
@@ -222,7 +222,7 @@ def _packages(_: CheckContext) -> str:
 
 
 def _processor(context: CheckContext) -> str:
-    cores, features = physical_cores(), probe.processor()["features"].split()
+    cores, features = physical_cores(), build.processor()["features"].split()
     remedy = "choose at most as many --threads as there are cores, or 0 for all of them"
     _require(0 <= context.threads <= cores, f"{context.threads} threads on {cores} cores", remedy)
     listed = " ".join(name for name in _FEATURES if name in features) or platform.machine()

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import click
 
-from localeval.engine.interface import EngineSettings
+from localeval.engine.settings import EngineSettings
 from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 from localeval.options import ARITHMETIC, DEFAULTS, Options
