@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from localeval.system.offline import offline as offline
 
 _MODULES = {
+    "analysis.compare": ["Comparison", "compare"],
     "engine.architectures": ["Architecture", "register_architecture"],
     "errors": ["InputError", "LocalevalError", "ModelError", "NetworkRefused", "NotComparable"],
     "judge": ["Judge"],
     "metrics": ["METRICS", "Metric", "Score", "register"],
-    "analysis.compare": ["Comparison", "compare"],
     "runs.evaluate": ["aevaluate", "evaluate", "plan"],
     "runs.plan": ["Plan"],
     "runs.rescore": ["rescore"],

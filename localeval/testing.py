@@ -32,7 +32,7 @@ from localeval.judge import Judge
 from localeval.judgements.calibration import calibrate
 from localeval.judgements.reading import GroundingRecord
 from localeval.judgements.support import SupportRecord
-from localeval.metrics import METRICS, Score
+from localeval.metrics import Score, find_metric
 from localeval.metrics.score import explain
 from localeval.options import Options
 from localeval.prompts import PromptPrefix
@@ -69,7 +69,8 @@ def assert_score(
         raise AssertionError(f"{metric} is {score.status} ({explain(score.reason)}); {expected}.")
     choices = Options.read(options)
     # `score` left its judgements in memory: the judge is not asked again.
-    records = judge.judge(Sample.read(sample, "Sample"), METRICS[metric].judgements, choices, judge.memory)
+    judgements = find_metric(metric).judgements
+    records = judge.judge(Sample.read(sample, "Sample"), judgements, choices, judge.memory)
     crossed = at_least if score.value < at_least else at_most
     lines = [f"{metric} is {digits(score.value, crossed)}; {expected}."]
     for name, record in calibrate(records, judge.curves(choices)).items():

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from localeval.analysis.agreement import Bootstrap, folds, rounded
 from localeval.analysis.head_states import Reading
-from localeval.analysis.labels import extra
+from localeval.analysis.labels import user_column
 from localeval.engine.interface import TokenValues
 from localeval.errors import InputError
 from localeval.fitted import heads
@@ -90,7 +90,9 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
                 fitted_on={
                     "labels": len(members),
                     "supported": sum(member_labels),
-                    "sources": dict(Counter(str(extra(readings[i].sample, "source", "")) for i in members)),
+                    "sources": dict(
+                        Counter(str(user_column(readings[i].sample, "source", "")) for i in members)
+                    ),
                     "of_all": len(readings),
                     "date": datetime.date.today().isoformat(),
                 },

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from localeval.analysis.labels import check_groups, extra, group
+from localeval.analysis.labels import check_groups, group, user_column
 from localeval.analysis.labels import label as read_label
 from localeval.claims.account import extract_claims
 from localeval.engine.engine import Engine
@@ -134,7 +134,7 @@ def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
 
     Raises InputError for a span that lies outside of it.
     """
-    value, text = extra(sample, "hallucination_spans"), response_of(sample)
+    value, text = user_column(sample, "hallucination_spans"), response_of(sample)
     if value is None:
         return None
     offset = (sample.response or "").rfind(text)  # the length of the model's reasoning, which is not judged

@@ -48,7 +48,7 @@ COMMANDS = {
 }
 _ONLINE = ("models", "pack")  # may use the network; `models` refuses it in all subcommands but `fetch`
 # They continue where the last call stopped.
-_RESUMABLE = ("evaluate", "card", "fit", "models fetch")
+_RESUMABLE = ("evaluate", "card", "fit", "models fetch", "pack")
 
 
 class _Commands(click.Group):

@@ -34,7 +34,9 @@ EXAMPLE = resources.files("localeval") / "examples" / "answers.jsonl"
 _MOST_SHOWN = 20  # skipped rows
 _READ_OPTIONS = [
     click.Option(
-        ["--format"], type=click.Choice(FORMATS), help="Format of FILE.  [default: by its name, else jsonl]"
+        ["--format"],
+        type=click.Choice([*FORMATS]),
+        help="Format of FILE.  [default: by its name, else jsonl]",
     ),
     click.Option(["--encoding"], help="Encoding of FILE.  [default: utf-8, or by its byte order mark]"),
     click.Option(

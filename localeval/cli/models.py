@@ -140,7 +140,13 @@ def doctor(
 
 
 @click.command()
-@click.option("--to", "target", required=True, type=click.Path(path_type=Path), help="A new or empty folder.")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A new or empty folder, or an unfinished pack.",
+)
 @click.option(
     "--judge", metavar="NAME", help="A judge of the catalog.  [default: that of `evaluate`, if it is here]"
 )
@@ -161,10 +167,11 @@ def pack(
     yes: bool,
 ) -> None:
     """The pack is a folder with program, models and an installer, for machines with this Python version,
-    system and processor type. After an interruption remove the folder, and pack again.
+    system and processor type. After an interruption the same command goes on; files that are whole stay.
     """
     from localeval.pack import collect, install
     from localeval.pack.build import LlamaBuild
+    from localeval.pack.unfinished import check_target
 
     if no_models + bool(names) + bool(judge or embedder) > 1:
         raise InputError(
@@ -176,7 +183,7 @@ def pack(
         if not packed:
             say("the default models are not here (localeval models fetch); the pack will have no models")
     target = whole_path(target)
-    collect.check_empty(target)  # before anything is printed
+    check_target(target)  # before anything is printed
     contents = collect.choose_contents(packed, LlamaBuild(native))
     for line in contents.lines(target):
         say(line)

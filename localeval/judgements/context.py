@@ -31,7 +31,7 @@ class Record(BaseModel):
 
     decides: ClassVar[Kind] = "other"
 
-    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:  # noqa: ARG002 (for subclasses)
         """List what was decided, in the form that every report reads; by default nothing."""
         return ()
 
@@ -50,6 +50,10 @@ class UnjudgedText(Record):
     start: int
     end: int
     reason: Reason
+
+    def as_decision(self, column: str) -> Decision:
+        """Return the decision that no model was asked about this stretch of `column`."""
+        return Decision(text=self.text, column=column, start=self.start, end=self.end, unjudged=self.reason)
 
 
 class Failure(Record):

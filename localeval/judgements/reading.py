@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import accumulate, groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from localeval.claims.overlap import TERM, Evidence, context_sentences, rank_sentences
 from localeval.engine.interface import TokenValues
@@ -21,6 +21,7 @@ from localeval.judgements.context import (
     response_of,
     unjudged_of,
 )
+from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
 from localeval.text.display import one_line
@@ -49,6 +50,24 @@ class ReadSentence(Record):
     spans: tuple[tuple[int, int], ...] = ()
     binding: Binding | None = None
 
+    def as_decision(self, threshold: float) -> Decision:
+        return Decision(
+            text=self.sentence,
+            label="supported",
+            probability=self.probability,
+            is_yes=self.probability >= threshold,
+            threshold=threshold,
+            column="response",
+            start=self.start,
+            end=self.end,
+            by="head",
+            against="retrieved_contexts",
+            evidence=self.evidence,
+            value=self.binding.value if self.binding else "",
+            likelier_value=self.binding.likelier_value if self.binding else "",
+            doubtful=self.spans,
+        )
+
 
 class GroundingRecord(Record):
     """`all_supported` is P(every sentence is supported), at most the least `probability`; 1.0 without one.
@@ -61,6 +80,16 @@ class GroundingRecord(Record):
     language: str
     windows: int = 1
     unjudged: tuple[UnjudgedText, ...] = ()
+
+    decides: ClassVar[Kind] = "sentence"
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List the sentences, then what is not judged, unless the record of the statements lists that."""
+        unjudged = () if "statements" in context.records else self.unjudged
+        return (
+            *(sentence.as_decision(context.threshold) for sentence in self.sentences),
+            *(stretch.as_decision("response") for stretch in unjudged),
+        )
 
 
 def decides(context: JudgeContext, sample: Sample) -> bool:

@@ -13,10 +13,11 @@ from localeval.errors import InputError
 from localeval.judgements import Failure
 from localeval.judgements.calibration import Curves, calibrate
 from localeval.judgements.context import response_of
-from localeval.metrics import METRICS, Metric, Score
+from localeval.metrics.metric import Metric, find_metric
+from localeval.metrics.score import Score
 from localeval.options import Options
 from localeval.samples import Sample
-from localeval.text.display import shorten, suggested
+from localeval.text.display import shorten
 from localeval.text.sentences import has_words
 
 SIGNIFICANT = 0.05
@@ -48,16 +49,15 @@ class Summary:
 
 
 def choose_metrics(names: Iterable[str]) -> list[Metric]:
-    """Return the metrics of `names`, each once. Raises InputError for no name, or an unknown one."""
+    """Return the metrics of `names` or aliases, each once. Raises InputError for none, or an unknown one."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(f'metrics is {shorten(repr(names), 60)}; give a list, as ["faithfulness"].')
     chosen: dict[str, Metric] = {}
     for name in names:
         if not isinstance(name, str):
             raise InputError(f'{shorten(repr(name), 60)} is no metric; give its name, as "faithfulness".')
-        if name not in METRICS:
-            raise InputError(f"there is no metric {name!r}; {suggested(name, list(METRICS))}")
-        chosen[name] = METRICS[name]
+        metric = find_metric(name)
+        chosen[metric.name] = metric
     if not chosen:
         raise InputError('metrics is empty; give one at least, as ["faithfulness"].')
     return [*chosen.values()]

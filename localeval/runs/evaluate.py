@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 from localeval.engine.memory import check_need
 from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
-from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
+from localeval.metrics import METRICS, Metric, Score, default_metrics
 from localeval.metrics.summary import choose_metrics, compute_all, judgements_of_sample
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
@@ -60,7 +60,7 @@ def evaluate(
     """Score every sample.
 
     samples   any input of `read_samples` (a file, a DataFrame, `Sample` objects or dicts), or its result
-    metrics   names of `METRICS`; by default those of `DEFAULT_METRICS` whose columns some sample has, and
+    metrics   names of `METRICS`; by default the `default_metrics()` whose columns some sample has, and
               whose models are installed: a metric left out for want of a model is logged as a warning
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
     output    the run's folder (see `localeval.runs.folder`); a second call with it continues where the first
@@ -225,7 +225,7 @@ def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
 
 def _lacking_columns(samples: Samples) -> dict[str, list[str]]:
     """Return for each default metric the columns that it needs and no sample has."""
-    metrics = [METRICS[name] for name in DEFAULT_METRICS]
+    metrics = default_metrics()
     needed = {column for metric in metrics for column in metric.columns}
     absent = {column for column in needed if all(getattr(s, column) is None for s in samples)}
     return {metric.name: [column for column in metric.columns if column in absent] for metric in metrics}

@@ -11,8 +11,8 @@ from localeval.engine.architectures import ARCHITECTURES
 from localeval.engine.engine import Engine
 from localeval.fitted.heads import FittedFor, file_text
 from tests.commands import localeval, said
+from tests.finished_runs import write_rows
 from tests.heads import head
-from tests.runs import write_rows
 from tests.tiny import N_EMBD, write_tiny_model
 
 # llama.cpp knows it, localeval does not.
