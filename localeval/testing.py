@@ -20,14 +20,14 @@ from localeval.engine.dry_run import blank_states
 from localeval.engine.interface import (
     ContextTooLong,
     EngineError,
-    EngineSettings,
     Frame,
     Likelihood,
     Reply,
-    States,
     TokenUsage,
+    TokenValues,
     TreeEngine,
 )
+from localeval.engine.settings import EngineSettings
 from localeval.judge import Judge
 from localeval.judgements.calibration import calibrate
 from localeval.judgements.reading import GroundingRecord
@@ -147,7 +147,7 @@ class FakeEngine(TreeEngine):
         self.spent = self.spent.plus(context=len(context), items=sum(map(len, items)))
         return [self._reply(schema) for _ in items]
 
-    def read(self, context: str, item: str, layer: int) -> States:
+    def read(self, context: str, item: str, layer: int) -> TokenValues:
         """Return blank states, from which a head computes its bias."""
         if len(context) + len(item) > self.settings.n_ctx:
             raise ContextTooLong("the fake's context is full")

@@ -184,12 +184,12 @@ def test_an_embedder_and_a_classifier_that_are_not_here_are_no_fault(models: Pat
 def test_a_judge_that_ends_the_process_is_told_once(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The vocabulary of such a file can be read: only its weights, or the first reply, end the process."""
     start = Mock(return_value=subprocess.CompletedProcess([], -signal.SIGILL, "", ""))
-    monkeypatch.setattr("localeval.engine.probe.library", lambda: "made for another processor")
+    monkeypatch.setattr("localeval.engine.probe.library_digest", lambda: "made for another processor")
     monkeypatch.setattr(subprocess, "run", start)
     rows = findings("judge", "grammar", "faithfulness", "same bits")
     assert "llama.cpp ends the process on this model (SIGILL)" in rows["judge"].found
     assert [row.status for row in rows.values()] == ["fault", "absent", "absent", "absent"]
-    assert [call.args[0][-2] for call in start.call_args_list] == [str(models / "tiny.gguf")]
+    assert [call.args[0][-1] for call in start.call_args_list] == [str(models / "tiny.gguf")]
 
 
 def test_the_command_tells_each_fault(tiny_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from localeval import evaluate
-from localeval.engine.interface import EngineSettings
+from localeval.engine.settings import EngineSettings
 from tests.loopback import BYTES, FILE, SHA256, move_in, toml_row, write_wheel
 from tests.steady import SteadyEngine, steady_judge
 

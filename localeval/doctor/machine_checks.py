@@ -16,8 +16,8 @@ import platformdirs
 from packaging.requirements import Requirement
 
 from localeval.doctor.checking import CheckContext, Fault, check, require
-from localeval.engine import probe
-from localeval.engine.interface import physical_cores
+from localeval.engine import build
+from localeval.engine.settings import physical_cores
 from localeval.system import subprocesses
 from localeval.system.offline import SWITCHES, attempts, is_offline
 from localeval.text.display import shorten
@@ -110,7 +110,7 @@ def processor(context: CheckContext) -> str:
     cores = physical_cores()
     remedy = "choose at most as many --threads as there are cores, or 0 for all of them"
     require(0 <= context.threads <= cores, f"{context.threads} threads on {cores} cores", remedy)
-    features = probe.processor()["features"].split()
+    features = build.processor()["features"].split()
     listed = " ".join(name for name in _FEATURES if name in features) or platform.machine()
     return f"{cores} cores, {context.threads or cores} threads; {listed}"
 

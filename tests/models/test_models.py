@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 from filelock import FileLock
 
-from localeval.cli.models import draw_progress, models
+from localeval.cli.models import draw_progress, models_command
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
 from localeval.models import SUMS, catalog, catalog_file_path, files, listing, models_dir, resolve
 from localeval.models.catalog import Kind
@@ -347,7 +347,7 @@ def test_a_models_folder_that_is_a_file_is_refused(hub: Hub, monkeypatch: pytest
 
 def run(*arguments: str) -> tuple[str, str]:
     """What a command of `localeval models` prints on stdout, and on stderr."""
-    outcome = CliRunner().invoke(models, arguments, catch_exceptions=False)
+    outcome = CliRunner().invoke(models_command, arguments, catch_exceptions=False)
     return outcome.stdout, outcome.stderr
 
 

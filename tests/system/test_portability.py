@@ -43,7 +43,7 @@ from pathlib import Path
 
 from localeval import evaluate, offline, rescore
 from localeval.engine import probe
-from localeval.engine.interface import physical_cores
+from localeval.engine.settings import physical_cores
 from localeval.engine.memory import available
 from tests.runs.test_workers import SAMPLES
 from tests.steady import SteadyEngine, steady_judge
