@@ -35,7 +35,7 @@ from localeval.models.files import (
     remember_sha256,
     resolve,
 )
-from localeval.system.files import lock_file
+from localeval.system.locks import lock_file
 from localeval.system.terminal import say
 from localeval.text.display import shorten
 

@@ -28,7 +28,8 @@ from localeval.metrics.summary import Summary, group_of, summarize
 from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
 from localeval.samples import Sample, Skipped
-from localeval.system.files import SpooledLines, StoredSequence, atomic_write, writing_to
+from localeval.system.files import atomic_write, writing_to
+from localeval.system.spooled import SpooledLines, StoredSequence
 
 _SAMPLES, _END = ' "samples": [\n', " ]\n"  # lines of results.json, around those of the samples
 
