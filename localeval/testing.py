@@ -20,18 +20,18 @@ from localeval.engine.dry_run import blank_states
 from localeval.engine.interface import (
     ContextTooLong,
     EngineError,
-    EngineSettings,
     Frame,
     Likelihood,
     Reply,
-    States,
     TokenUsage,
+    TokenValues,
     TreeEngine,
 )
+from localeval.engine.settings import EngineSettings
 from localeval.judge import Judge
 from localeval.judgements.calibration import calibrate
 from localeval.judgements.decision import OF_ANSWER, list_decisions
-from localeval.metrics import METRICS, Score
+from localeval.metrics import Score, find_metric
 from localeval.metrics.score import explain
 from localeval.options import Options
 from localeval.prompts import PromptPrefix
@@ -83,7 +83,7 @@ def _bounds(at_least: float, at_most: float) -> str:
 def _missed_decisions(judge: Judge, metric: str, sample: Sample, options: Options) -> list[str]:
     """Describe each text of the answer that was decided with no, with its probability and evidence."""
     # `score` left its judgements in memory: the judge is not asked again.
-    records = judge.judge(sample, METRICS[metric].judgements, options, judge.memory)
+    records = judge.judge(sample, find_metric(metric).judgements, options, judge.memory)
     lines = []
     for listed in list_decisions(sample, calibrate(records, judge.curves(options)), options.threshold):
         if listed.kind not in OF_ANSWER:
@@ -160,7 +160,7 @@ class FakeEngine(TreeEngine):
         self.spent = self.spent.plus(context=len(context), items=sum(map(len, items)))
         return [self._reply(schema) for _ in items]
 
-    def read(self, context: str, item: str, layer: int) -> States:
+    def read(self, context: str, item: str, layer: int) -> TokenValues:
         """Return blank states, from which a head computes its bias."""
         if len(context) + len(item) > self.settings.n_ctx:
             raise ContextTooLong("the fake's context is full")

@@ -18,8 +18,8 @@ from localeval.metrics.signature import differences
 from localeval.metrics.summary import (
     SIGNIFICANT,
     GroupNumbers,
-    fewest_to_differ,
     group_of,
+    min_differing,
     shared_groups,
 )
 from localeval.report.text import MAX_NAMED, new_table, number, printed
@@ -159,7 +159,7 @@ def notes_on(metric: Compared) -> list[str]:
         notes.append(f"{metric.stopped} of {metric.scored[0]} samples scored in A are undefined in B")
     if metric.value is None:
         return notes
-    fewest, units = fewest_to_differ(SIGNIFICANT), "groups" if metric.groups else "pairs"
+    fewest, units = min_differing(SIGNIFICANT), "groups" if metric.groups else "pairs"
     if metric.value.differing == 0:
         notes.append(f"no {units[:-1]} differs, so there is no interval")
     elif metric.value.differing < fewest:

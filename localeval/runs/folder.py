@@ -67,7 +67,8 @@ class RunConfig(BaseModel):
     judge     a catalog name, or the path of a GGUF file; embedder and classifier likewise, of a folder
     options   those of `localeval.options.Options`, files as their text
     signature what the scores depend on
-    beside    signatures of embedder and classifier, where metrics of any call in this folder used them
+    auxiliary_signatures
+              signatures of embedder and classifier, where metrics of any call in this folder used them
     skipped   the rows of the data that could not be read and were left out, on request
     watched   whether every process that judged here refused the network and counted the attempts
     """
@@ -81,7 +82,7 @@ class RunConfig(BaseModel):
     engine: EngineConfig
     options: dict[str, Any]
     signature: Signature
-    beside: dict[str, dict[str, Any]] = {}
+    auxiliary_signatures: dict[str, dict[str, Any]] = {}
     skipped: list[Skipped] = []
     watched: bool = True
 
@@ -97,9 +98,14 @@ class RunConfig(BaseModel):
 
     def after(self, before: RunConfig) -> RunConfig:
         """Merge in what still holds of an earlier call in the same folder."""
-        same = {k: v for k, v in before.beside.items() if getattr(before, k) == getattr(self, k)}
+        still_valid = {
+            kind: signature
+            for kind, signature in before.auxiliary_signatures.items()
+            if getattr(before, kind) == getattr(self, kind)
+        }
+        signatures = still_valid | self.auxiliary_signatures
         watched = self.watched and before.watched
-        return self.model_copy(update={"beside": same | self.beside, "watched": watched})
+        return self.model_copy(update={"auxiliary_signatures": signatures, "watched": watched})
 
 
 def config_of(judge: Judge, options: Options, signature: Signature, skipped: Sequence[Skipped]) -> RunConfig:
@@ -111,7 +117,9 @@ def config_of(judge: Judge, options: Options, signature: Signature, skipped: Seq
         engine=EngineConfig(**judge.signature_of_engine()),
         options=vars(options),
         signature=signature,
-        beside={kind: model for kind in ("embedder", "classifier") if (model := getattr(signature, kind))},
+        auxiliary_signatures={
+            kind: model for kind in ("embedder", "classifier") if (model := getattr(signature, kind))
+        },
         skipped=list(skipped),
         watched=is_offline(),
     )

@@ -29,7 +29,7 @@ def own_file(name: str) -> str:
 
 @lru_cache
 def labels() -> dict[str, dict[str, Any]]:
-    """Read labels.toml: language -> key -> words; "metrics" and "reasons" are tables in each language."""
+    """Read labels.toml: language -> key -> words; "reasons" is a table in each language."""
     tables: dict[str, dict[str, Any]] = tomllib.loads(own_file("labels.toml"))
     return tables
 
@@ -73,7 +73,7 @@ def spans(texts: Mapping[str, str]) -> Markup:
 def definition(metric: str) -> Markup | str:
     """Return the definition of a metric; a caller's own metric has only the text it was given."""
     english = METRICS[metric].definition if metric in METRICS else ""
-    chinese = labels()["zh"]["metrics"].get(metric)
+    chinese = METRICS[metric].definition_zh if metric in METRICS else ""
     return spans({"en": english, "zh": chinese}) if english and chinese else english
 
 
@@ -90,20 +90,37 @@ def known_agreement(signature: Signature) -> dict[str, Markup]:
     """Return metric -> its agreement with people, where a shipped calibration or head was in force.
 
     The figures were cross-validated on the labels of the fit. Those of a calibration are of P(all supported);
-    as this is not the mean of `faithfulness`, its text says so.
+    for `faithfulness`, which has no figures of its own, the text says that they are of `full_support`.
     """
-    agreement, curves = {}, signature.calibration
-    of_judge = [item for item in heads.shipped(Calibration) if item.judge.sha256 == signature.judge["sha256"]]
-    in_force = [item for item in of_judge if curves.get(item.language) == item.curve]
-    if in_force:
-        figures = _figures("agreement_figures", in_force)
-        agreement["full_support"] = spans(figures)
-        texts = {key: words("of_full_support", key, figures=text) for key, text in figures.items()}
-        agreement["faithfulness"] = spans(texts)
-    used = [head for head in heads.shipped(heads.Head) if signature.heads.get(head.language) == head.sha256]
-    if used:
-        agreement["groundedness"] = spans(_figures("head_figures", used))
-    return agreement
+    texts = _agreement_texts(signature)
+    return {
+        metric.name: spans(texts[metric.agreement])
+        for metric in METRICS.values()
+        if metric.agreement in texts
+    }
+
+
+def _agreement_texts(signature: Signature) -> dict[str | None, dict[str, str]]:
+    """Return the texts of the figures in force: kind (see `Metric.agreement`) -> language -> text."""
+    texts: dict[str | None, dict[str, str]] = {}
+    calibrations = [
+        calibration
+        for calibration in heads.shipped(Calibration)
+        if calibration.judge.sha256 == signature.judge["sha256"]
+        and signature.calibration.get(calibration.language) == calibration.curve
+    ]
+    if calibrations:
+        figures = _figures("agreement_figures", calibrations)
+        texts["calibration"] = figures
+        texts["calibration of full_support"] = {
+            language: words("of_full_support", language, figures=text) for language, text in figures.items()
+        }
+    used_heads = [
+        head for head in heads.shipped(heads.Head) if signature.heads.get(head.language) == head.sha256
+    ]
+    if used_heads:
+        texts["head"] = _figures("head_figures", used_heads)
+    return texts
 
 
 def _figures(label: str, fitted: Sequence[Calibration | heads.Head]) -> dict[str, str]:
