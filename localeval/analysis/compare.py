@@ -22,7 +22,7 @@ from localeval.metrics.summary import (
     min_differing,
     shared_groups,
 )
-from localeval.report.text import MOST_NAMED, new_table, number, printed
+from localeval.report.text import MAX_NAMED, new_table, number, printed
 from localeval.runs.folder import load
 from localeval.runs.result import Result, SampleResult
 from localeval.text.display import digits, join_some, printable
@@ -204,7 +204,7 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
         warnings.append(f"metrics that are not compared: {'; '.join(not_shared)}")
     if changed:
         subject = f"{len(changed)} of {paired} samples with the same id"
-        warnings.append(f"{subject} ask another question in each run: {join_some(changed, MOST_NAMED)}")
+        warnings.append(f"{subject} ask another question in each run: {join_some(changed, MAX_NAMED)}")
     return Comparison(
         a="A" if isinstance(a, Result) else str(a),
         b="B" if isinstance(b, Result) else str(b),
