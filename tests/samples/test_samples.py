@@ -717,23 +717,52 @@ def judged(source: Any, folder: Path) -> Result:
     return evaluate(samples, ["faithfulness"], judge, folder, statements="sentences")
 
 
-def test_a_run_keeps_skipped_rows_until_mended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def with_bad_rows(tmp_path: Path) -> Path:
+    """A file of which the second and third row can't be read, and the run of the first beside it."""
     bad = {**GOOD, "id": "bad", "retrieved_contexts": "Tea."}
-    data, folder = write_rows(tmp_path / "data.jsonl", [GOOD, bad, bad]), tmp_path / "run"
-    result = judged(data, folder)
-    written = (folder / "results.json").read_bytes()
-    skipped = json.loads(written)["skipped"]
-    assert skipped == result.to_dict()["skipped"]
-    assert [row["place"] for row in skipped] == ["line 2", "line 3"]
-    assert skipped[0]["reason"].startswith(f"{data}, line 2: retrieved_contexts is 'Tea.'")
-    assert rescore(folder).skipped == result.skipped
-    assert "were skipped: 2" in (folder / "report.html").read_text("utf-8")
+    data = write_rows(tmp_path / "data.jsonl", [GOOD, bad, bad])
+    judged(data, tmp_path / "run")
+    return data
+
+
+def stored_skipped(folder: Path) -> list[dict[str, str]]:
+    """The skipped rows in a run's results."""
+    rows: list[dict[str, str]] = json.loads((folder / "results.json").read_bytes())["skipped"]
+    return rows
+
+
+def test_a_run_lists_the_skipped_rows_with_their_reasons(with_bad_rows: Path) -> None:
+    first, second = stored_skipped(with_bad_rows.parent / "run")
+    assert (first["place"], second["place"]) == ("line 2", "line 3")
+    assert first["reason"].startswith(f"{with_bad_rows}, line 2: retrieved_contexts is 'Tea.'")
+
+
+def test_a_report_and_a_page_list_the_skipped_rows(
+    with_bad_rows: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = with_bad_rows.parent / "run"
     main(["report", str(folder)])
-    assert f"  {data}, line 3: retrieved_contexts is 'Tea.'" in capsys.readouterr().out
-    for source in (data, folder / "samples.jsonl"):  # which `rescore` names where a judgement is missing
-        judged(source, folder)
-        assert (folder / "results.json").read_bytes() == written
-    mended = judged(write_rows(data, [GOOD]), folder)
+    assert f"  {with_bad_rows}, line 3: retrieved_contexts is 'Tea.'" in capsys.readouterr().out
+    assert "were skipped: 2" in (folder / "report.html").read_text("utf-8")
+
+
+def test_a_rescored_run_has_the_skipped_rows(with_bad_rows: Path) -> None:
+    folder = with_bad_rows.parent / "run"
+    assert [row._asdict() for row in rescore(folder).skipped] == stored_skipped(folder)
+
+
+@pytest.mark.parametrize("source", ["data.jsonl", "run/samples.jsonl"], ids=["the data", "the run's copy"])
+def test_a_run_that_is_repeated_keeps_the_skipped_rows(with_bad_rows: Path, source: str) -> None:
+    folder = with_bad_rows.parent / "run"
+    before = (folder / "results.json").read_bytes()
+    judged(with_bad_rows.parent / source, folder)
+    assert (folder / "results.json").read_bytes() == before
+
+
+def test_a_run_forgets_skipped_rows_once_they_are_mended(with_bad_rows: Path) -> None:
+    folder = with_bad_rows.parent / "run"
+    mended = judged(write_rows(with_bad_rows, [GOOD]), folder)
     assert mended.skipped == rescore(folder).skipped == []
     assert "skipped" not in str(mended)
     assert "were skipped: " not in (folder / "report.html").read_text("utf-8")
