@@ -24,7 +24,7 @@ from localeval.analysis.labels import (
     label,
     marked_sentences,
 )
-from localeval.claims.overlap import terms
+from localeval.claims.terms import terms
 from localeval.errors import InputError
 from localeval.fitted.heads import FittedFor
 from localeval.judge import Judge

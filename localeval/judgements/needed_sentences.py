@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from localeval.claims.overlap import Evidence, context_sentences
+from localeval.claims.evidence import Evidence, context_sentences
 from localeval.judgements.context import JudgeContext, Record
 from localeval.judgements.support import DirectReply
 from localeval.judgements.windows import LONGEST_SHOWN, ask_in_windows, probability_of_yes

@@ -21,7 +21,8 @@ from localeval.metrics.score import explain
 from localeval.prompts import FENCES
 from localeval.text.display import join_some, printable, printable_lines
 from localeval.text.injection import find_injections
-from localeval.text.language import language, strip_thinking
+from localeval.text.language import language
+from localeval.text.thoughts import strip_thinking
 
 if TYPE_CHECKING:
     from localeval.runs.result import Result, SampleResult

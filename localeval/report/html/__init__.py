@@ -25,7 +25,7 @@ from localeval.report.text import high_cosines, misread, number, span
 from localeval.system.files import atomic_write, writing_to
 from localeval.text.display import digits, printable, printable_lines, shorten
 from localeval.text.injection import Injection, find_injections
-from localeval.text.language import script
+from localeval.text.script import script
 
 if TYPE_CHECKING:
     from localeval.metrics import Score

@@ -12,7 +12,7 @@ from localeval.judgements.context import count_unjudged, language_of, unjudged_i
 from localeval.judgements.needed_sentences import least_answerable
 from localeval.judgements.support import would_write_otherwise
 from localeval.text.display import digits
-from localeval.text.language import strip_thinking
+from localeval.text.thoughts import strip_thinking
 
 if TYPE_CHECKING:
     from localeval.runs.result import SampleResult
