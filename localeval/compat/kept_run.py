@@ -84,7 +84,7 @@ class KeptRun:
         """Take the result of the next sample; return it with records that are read from the journal."""
         self.keys = keys
         self.sample_id = result.sample.id
-        result = replace(result, records=JournaledRecords(self.lines, keys))
+        result = replace(result, records=JournaledRecords(self.lines, keys), keys=keys)
         self._results.append(result)
         return result
 

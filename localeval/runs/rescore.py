@@ -60,7 +60,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
         curves = curves_for(config.engine.model, choices, heads, original.judgements)
 
     def unloaded(name: str) -> Any:  # a key needs only the signatures of embedder and classifier
-        return lambda: SimpleNamespace(signature=lambda: config.beside.get(name, {}))
+        return lambda: SimpleNamespace(signature=lambda: config.auxiliary_signatures.get(name, {}))
 
     engine: Any = None  # it is never asked
     context = JudgeContext(engine, choices, unloaded("embedder"), unloaded("classifier"), heads=heads)
@@ -79,7 +79,9 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     keeps_reasons = curves == original.calibration and choices.threshold == original.threshold
     missing: dict[str, list[str]] = defaultdict(list)
 
-    current = build_signature(original.model_copy(update=config.beside), selected, choices, curves)
+    current = build_signature(
+        original.model_copy(update=config.auxiliary_signatures), selected, choices, curves
+    )
     scored = ScoredSamples(samples, lines, current)
     for index, sample in enumerate(samples):
         keys = stored.samples[index].keys if stored else {}

@@ -8,77 +8,32 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from html import escape
 from itertools import takewhile, zip_longest
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import BaseModel, Field, StrictBool
 
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
-from localeval.judgements.calibration import Curves, calibrate
-from localeval.judgements.context import count_unjudged
+from localeval.judgements.decision import find_differing
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
+from localeval.metrics.sample_result import Network as Network
+from localeval.metrics.sample_result import SampleResult as SampleResult
+from localeval.metrics.sample_result import sample_sha256 as sample_sha256
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, group_of, summarize
+from localeval.report.formats import REPORT, write_format
 from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
+from localeval.report.view import Disagreement as Disagreement
 from localeval.samples import Sample, Skipped
 from localeval.system.files import SpooledLines, StoredSequence, atomic_write, writing_to
-from localeval.system.versions import digest
 
 _SAMPLES, _END = ' "samples": [\n', " ]\n"  # lines of results.json, around those of the samples
-
-
-class Network(BaseModel):
-    """Attempts to use the network in the process that ended a run; all were refused.
-
-    watched  whether every process of the run refused and counted them from the beginning of the run
-    refused  number of attempts; None where they were not counted
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    watched: bool = False
-    refused: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SampleResult:
-    """One sample with its scores, by metric, and the records that they were computed from, by judgement.
-
-    records    for a run in a folder, read from its journal at each access
-    curves     calibration of the judge's probabilities of support, by language; those in `records` are raw
-    threshold  probability from which a verdict counts as yes
-    """
-
-    sample: Sample
-    scores: Mapping[str, Score]
-    records: Mapping[str, BaseModel]
-    curves: Curves = field(default_factory=dict)
-    threshold: float = 0.5
-
-    @property
-    def keys(self) -> Mapping[str, str]:
-        """Judgement -> the key of its record in the run's journal; empty for a run without a journal."""
-        return self.records.at if isinstance(self.records, JournaledRecords) else {}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the id, the digest of the texts, and the scores as plain JSON values.
-
-        Also how many stretches of the response are not judged, by reason, where there are any.
-        """
-        scores = {name: vars(score) for name, score in self.scores.items()}
-        row = {"id": self.sample.id, "sha256": sample_sha256(self.sample), "scores": scores}
-        unjudged = count_unjudged(self.records)
-        return {**row, "unjudged": unjudged} if unjudged else row
-
-    def calibrated(self) -> Mapping[str, Any]:
-        """Return the records with calibrated probabilities of support, as the metrics read them."""
-        return calibrate(self.records, self.curves)
 
 
 class ScoredSamples(StoredSequence[SampleResult]):
@@ -129,22 +84,9 @@ class ScoredSamples(StoredSequence[SampleResult]):
     def _read(self, index: int) -> SampleResult:
         row = json.loads(self._lines[self._numbers[index]])
         scores = {name: Score(**score) for name, score in row["scores"].items()}
-        records = JournaledRecords(self._journal, row["records"]) if self._journal else self._records[index]
-        return SampleResult(self._samples[index], scores, records, self._curves, self._threshold)
-
-
-def sample_sha256(sample: Sample) -> str:
-    """Return the digest of the texts alone: other columns may be edited without changing a verdict."""
-    return digest([sample.user_input, sample.response, sample.retrieved_contexts, sample.reference])
-
-
-class Disagreement(NamedTuple):
-    """A statement that the judge and the classifier decide differently, and both probabilities."""
-
-    sample: str
-    statement: str
-    judge: float
-    classifier: float
+        keys: Mapping[str, str] = row["records"] if self._journal else {}
+        records = JournaledRecords(self._journal, keys) if self._journal else self._records[index]
+        return SampleResult(self._samples[index], scores, records, self._curves, self._threshold, keys)
 
 
 class Result:
@@ -196,11 +138,11 @@ class Result:
         threshold = self.signature.threshold if threshold is None else threshold
         statements = []
         for item in self.samples:
-            records = item.calibrated()
-            both = (getattr(records.get(name), "verdicts", ()) for name in ("support", "support_hhem"))
-            for a, b in zip(*both, strict=False):
-                if (a.probability >= threshold) != (b.probability >= threshold):
-                    statements.append(Disagreement(item.sample.id, a.statement, a.probability, b.probability))
+            for judge, classifier in find_differing(item.decisions(threshold)):
+                if judge.probability is not None and classifier.probability is not None:
+                    statements.append(
+                        Disagreement(item.sample.id, judge.text, judge.probability, classifier.probability)
+                    )
         return statements
 
     def summary(self) -> dict[str, dict[str, Any]]:
@@ -261,9 +203,7 @@ class Result:
 
     def to_html(self, path: str | Path, title: str = "") -> None:
         """Write the result as one page with a heading. Raises InputError when it can't be written."""
-        from localeval.report import html
-
-        html.write(self, path, title)
+        write_format(self, REPORT.name, path, title)
 
     def _repr_html_(self) -> str:
         """Show the table in a notebook, as it is printed."""

@@ -1,0 +1,71 @@
+"""The result of one sample: its scores, and the records from which they were computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from localeval.judgements.calibration import Curves, calibrate
+from localeval.judgements.context import count_unjudged
+from localeval.judgements.decision import DecisionList, list_decisions
+from localeval.metrics.score import Score
+from localeval.samples import Sample
+from localeval.system.versions import digest
+
+
+class Network(BaseModel):
+    """Attempts to use the network in the process that ended a run; all were refused.
+
+    watched  whether every process of the run refused and counted them from the beginning of the run
+    refused  number of attempts; None where they were not counted
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    watched: bool = False
+    refused: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SampleResult:
+    """One sample with its scores, by metric, and the records that they were computed from, by judgement.
+
+    records    for a run in a folder, read from its journal at each access
+    curves     calibration of the judge's probabilities of support, by language; those in `records` are raw
+    threshold  probability from which a verdict counts as yes
+    keys       judgement -> the key of its record in the journal; empty where no journal keeps the records
+    """
+
+    sample: Sample
+    scores: Mapping[str, Score]
+    records: Mapping[str, BaseModel]
+    curves: Curves = field(default_factory=dict)
+    threshold: float = 0.5
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the id, the digest of the texts, and the scores as plain JSON values.
+
+        Also how many stretches of the response are not judged, by reason, where there are any.
+        """
+        scores = {name: vars(score) for name, score in self.scores.items()}
+        row = {"id": self.sample.id, "sha256": sample_sha256(self.sample), "scores": scores}
+        unjudged = count_unjudged(self.records)
+        return {**row, "unjudged": unjudged} if unjudged else row
+
+    def calibrated(self) -> Mapping[str, Any]:
+        """Return the records with calibrated probabilities of support, as the metrics read them."""
+        return calibrate(self.records, self.curves)
+
+    def decisions(self, threshold: float | None = None) -> list[DecisionList]:
+        """Return what each judgement decided, calibrated; `threshold` is by default that of the scores."""
+        threshold = self.threshold if threshold is None else threshold
+        return list_decisions(self.sample, self.calibrated(), threshold)
+
+
+def sample_sha256(sample: Sample) -> str:
+    """Return the digest of the texts alone: other columns may be edited without changing a verdict."""
+    return digest([sample.user_input, sample.response, sample.retrieved_contexts, sample.reference])
