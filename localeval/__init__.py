@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from localeval.metrics import Metric as Metric
     from localeval.metrics import Score as Score
     from localeval.metrics import register as register
+    from localeval.report.formats import register_format as register_format
     from localeval.runs.evaluate import aevaluate as aevaluate
     from localeval.runs.evaluate import evaluate as evaluate
     from localeval.runs.evaluate import plan as plan
@@ -46,6 +47,7 @@ _MODULES = {
     "errors": ["InputError", "LocalevalError", "ModelError", "NetworkRefused", "NotComparable"],
     "judge": ["Judge"],
     "metrics": ["METRICS", "Metric", "Score", "register"],
+    "report.formats": ["register_format"],
     "runs.evaluate": ["aevaluate", "evaluate", "plan"],
     "runs.plan": ["Plan"],
     "runs.rescore": ["rescore"],

@@ -24,16 +24,22 @@ if TYPE_CHECKING:
 class Record(BaseModel):
     """Base of the records: frozen values that the journal stores as JSON.
 
-    decides  what its decisions are about
+    decides   what its decisions are about
+    texts_of  the sample's field of which they decide texts; "" for several, or none
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     decides: ClassVar[Kind] = "other"
+    texts_of: ClassVar[str] = ""
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:  # noqa: ARG002 (for subclasses)
         """List what was decided, in the form that every report reads; by default nothing."""
         return ()
+
+    def column(self, judgement: str) -> str:  # noqa: ARG002 (for subclasses)
+        """Return the sample's field of which the judgement of this name decides texts; see `texts_of`."""
+        return self.texts_of
 
     def failure(self) -> str:
         """Return why the judgement failed, or ""."""

@@ -33,6 +33,7 @@ class NeededRecord(Record):
     windows: int = 1
 
     decides: ClassVar[Kind] = "passage"
+    texts_of: ClassVar[str] = "retrieved_contexts"
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List whether the contexts answer the question, then whether it needs each of their sentences."""

@@ -82,6 +82,7 @@ class GroundingRecord(Record):
     unjudged: tuple[UnjudgedText, ...] = ()
 
     decides: ClassVar[Kind] = "sentence"
+    texts_of: ClassVar[str] = "response"
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List the sentences, then what is not judged, unless the record of the statements lists that."""

@@ -67,6 +67,9 @@ class StatementsRecord(Record):
 
     decides: ClassVar[Kind] = "statement"
 
+    def column(self, judgement: str) -> str:
+        return COLUMNS.get(judgement, "response")
+
     def flat(self) -> list[tuple[int, str]]:
         """Return (sentence number, statement) pairs in order."""
         return [(i, text) for i, s in enumerate(self.sentences) for text in s.statements]
@@ -76,7 +79,7 @@ class StatementsRecord(Record):
 
         A sentence that makes no statement of its own, as others make all of them, has one with the text "".
         """
-        column = COLUMNS.get(context.judgement, "response")
+        column = self.column(context.judgement)
         statements = [
             Decision(
                 text=text,

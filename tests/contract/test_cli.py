@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 from localeval import cli, evaluate
-from localeval.cli.evaluate import evaluate as evaluate_command
+from localeval.cli.evaluate import evaluate_command
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_JUDGE
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, process, refused, said

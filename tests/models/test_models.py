@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from filelock import FileLock
 
 from localeval import models as store
-from localeval.cli.models import draw_progress, models
+from localeval.cli.models import draw_progress, models_command
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
 from localeval.models import catalog, files
 from localeval.models.fetch import fetch
@@ -302,7 +302,7 @@ def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyP
 
 def test_the_commands_print_data_on_stdout_and_talk_on_stderr(folder: Path, tmp_path: Path) -> None:
     def run(*arguments: str) -> tuple[str, str]:
-        outcome = CliRunner().invoke(models, arguments, catch_exceptions=False)
+        outcome = CliRunner().invoke(models_command, arguments, catch_exceptions=False)
         return outcome.stdout, outcome.stderr
 
     (tmp_path / FILE).write_bytes(BYTES)

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from filelock import FileLock
 from packaging.specifiers import SpecifierSet
 
-from localeval.cli.models import pack as pack_command
+from localeval.cli.models import pack_command
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
 from localeval.models import catalog, resolve
 from localeval.models.files import remember_sha256
