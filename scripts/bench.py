@@ -19,6 +19,7 @@ from rich.table import Table
 from localeval import Judge, read_samples
 from localeval.engine.benchmark import Speed, measure
 from localeval.engine.interface import TokenUsage
+from localeval.engine.probe import probe_model
 from localeval.engine.settings import EngineSettings
 from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_JUDGE
@@ -63,9 +64,10 @@ def main(
     file: str, number: int, metrics: str, name: str, statements: str, changes: tuple[str, ...], as_json: bool
 ) -> None:
     settings = _settings(changes)
-    path = resolve(name, kind="judge").path
-    speed = measure(path, settings)
-    behind = measure(path, settings, BEHIND)
+    files = resolve(name, kind="judge")
+    probe_model(files, settings)
+    speed = measure(files.path, settings)
+    behind = measure(files.path, settings, BEHIND)
     lines = []
     with Judge.load(name, cache_prefix=False, **vars(settings)) as judge:
         for sample in read_samples(file)[:number]:

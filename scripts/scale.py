@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import click
 
 from localeval import Judge, evaluate, rescore
-from localeval.claims import account, overlap
+from localeval.claims import evidence, units
 from localeval.judgements import windows
 from localeval.runs import workers
 from localeval.runs.folder import load
@@ -208,7 +208,7 @@ def main(number: int, profiled: bool) -> bool:
 
 def time_others(timer: Timer) -> None:
     """Time, and replace where need be, what is not localeval's own work."""
-    for module in (overlap, account, windows):
+    for module in (evidence, units, windows):
         if hasattr(module, "split_sentences"):
             module.split_sentences = timer.timed("splitter", plain)  # type: ignore[attr-defined]
     os.fsync = timer.timed("fsync", os.fsync)
