@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Any, Literal, NamedTuple
 
-from localeval.claims.overlap import Evidence
+from localeval.claims.evidence import Evidence
 from localeval.samples import Sample
 
 Kind = Literal["statement", "verdict", "sentence", "question", "passage", "context", "other"]
