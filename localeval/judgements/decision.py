@@ -157,7 +157,7 @@ def decided_in(lists: Iterable[DecisionList], kind: Kind) -> list[Decision]:
     return [decision for listed in lists if listed.kind == kind for decision in listed.decisions]
 
 
-def unjudged_in(lists: Iterable[DecisionList], column: str = "response") -> list[Decision]:
+def list_unjudged(lists: Iterable[DecisionList], column: str = "response") -> list[Decision]:
     """Return the stretches of the response, or of the reference, that are not judged."""
     return [
         decision
