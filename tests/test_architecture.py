@@ -5,10 +5,12 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from localeval.metrics import METRICS
+from localeval.report.formats import FORMATS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "localeval" / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -29,7 +31,7 @@ def run_recipe(title: str) -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current folder of a recipe. What the recipe registers is forgotten behind it."""
     monkeypatch.chdir(tmp_path)
-    tables = [METRICS]
+    tables: list[dict[str, Any]] = [METRICS, FORMATS]
     before = [dict(table) for table in tables]
     yield tmp_path
     for table, content in zip(tables, before, strict=True):
@@ -84,3 +86,9 @@ def test_the_metric_of_the_recipe_is_in_table_csv_page_and_signature(
     assert "signature conciseness.1|" in table
     assert scores(folder / "run")["conciseness"] == "0.5"
     assert "1 / statements of the response" in (folder / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_format_of_the_recipe_is_written_by_evaluate(folder: Path) -> None:
+    run_recipe("An output format")
+    written = (folder / "run" / "scores.md").read_text(encoding="utf-8")
+    assert written == "# run\n\n| sample | faithfulness |\n|---|---|\n| tea | 1.0 |\n"
