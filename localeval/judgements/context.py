@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.claims.account import Account, Reason, account
+from localeval.claims.account import Account, account
+from localeval.claims.reasons import Reason
 from localeval.engine.interface import EmbeddingModel, EntailmentModel, TreeEngine
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.options import Options
 from localeval.samples import Sample
-from localeval.text.language import find_thoughts, language, strip_thinking
+from localeval.text.language import language
+from localeval.text.thoughts import find_thoughts, strip_thinking
 
 if TYPE_CHECKING:
     from localeval.fitted.heads import Head

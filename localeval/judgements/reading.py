@@ -7,7 +7,8 @@ from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Any, ClassVar
 
-from localeval.claims.overlap import TERM, Evidence, context_sentences, rank_sentences
+from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
+from localeval.claims.terms import TERM
 from localeval.engine.interface import TokenValues
 from localeval.fitted.heads import Contexts, context_text, question_text, sigmoid
 from localeval.judgements.bindings import Binding, find_table_bindings

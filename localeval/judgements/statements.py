@@ -22,7 +22,7 @@ from localeval.judgements.statement_filter import StatementFilter
 from localeval.judgements.statement_filter import StatementsReply as StatementsReply
 from localeval.samples import Sample
 from localeval.text.display import one_line
-from localeval.text.language import strip_thinking
+from localeval.text.thoughts import strip_thinking
 
 VERSION = "15"
 # Judgement -> the sample's field whose statements it lists.

@@ -10,15 +10,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from localeval.claims.account import main_clause
-from localeval.claims.overlap import (
-    Evidence,
-    context_sentences,
-    rank_sentences,
-    source_terms,
-    term_recall,
-    unsupported_numbers,
-)
+from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
+from localeval.claims.main_clause import main_clause
+from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
 from localeval.judgements import reading
 from localeval.judgements.bindings import Binding, bounded, find_bindings
 from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
@@ -53,7 +47,7 @@ class Verdict(Record):
     probability      of "supported", 0 to 1; with several windows that of the best one
     evidence         the sentence of the premise that shares most with the statement; None where none does
     reason           what the model wrote before a reasoned verdict
-    coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.claims.overlap`)
+    coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.claims.sources`)
     unknown_numbers  its numbers that do not occur in the premise
     core             the statement without asides, where it was less probable and so decided (`main_clause`)
     mass             probability that the judge, free to write anything, would begin a yes or a no there
