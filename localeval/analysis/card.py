@@ -15,7 +15,7 @@ from localeval.analysis import card_figures as figures
 from localeval.analysis import labels
 from localeval.analysis.card_figures import MARKED_METRIC, Part
 from localeval.errors import InputError
-from localeval.fitted.heads import file_text
+from localeval.fitted.files import file_text
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for
 from localeval.judgements.journal import JOURNAL, JournalFile

@@ -26,7 +26,7 @@ from localeval.analysis.labels import (
 )
 from localeval.claims.overlap import terms
 from localeval.errors import InputError
-from localeval.fitted.heads import FittedFor
+from localeval.fitted.files import FittedFor
 from localeval.judge import Judge
 from localeval.judgements.calibration import RAW, Calibration, conditions
 from localeval.judgements.context import response_of
@@ -227,7 +227,7 @@ def _refit(units: Sequence[Unit], options: Options, judge: Judge, dataset: str) 
         curves = cross_fitted_curves(verdicts, labels, member_folds)
         probabilities = full_support_probabilities(verdicts, curves)
         for unit, curve, probability in zip(members, curves, probabilities, strict=True):
-            p = [curve.apply_to(verdict) for verdict in unit.verdicts]
+            p = [verdict.calibrated(curve).probability for verdict in unit.verdicts]
             unit.scores["soft refitted"] = sum(p) / len(p)
             unit.scores["value refitted"] = sum(share >= options.threshold for share in p) / len(p)
             unit.scores[ALL_SUPPORTED] = probability

@@ -118,7 +118,7 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     """
     from localeval.analysis import fit_head, head_states
     from localeval.analysis.agreement import Figure
-    from localeval.fitted.heads import FittedFor, file_text
+    from localeval.fitted.files import FittedFor, file_text
 
     if len({os.path.realpath(path) for path in labelled}) < len(labelled):
         raise InputError("a file of labels is given twice; give each once.")

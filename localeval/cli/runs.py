@@ -136,7 +136,7 @@ class Gates:
         """Raise InputError for a bound on a metric that `evaluate` leaves out, as its model is not here."""
         for name in self._named() if judge.auxiliary_models.auto else ():
             try:
-                judge.ready([METRICS[name]], Options.read(options))
+                judge.check_requirements([METRICS[name]], Options.read(options))
             except ModelMissing as error:
                 raise InputError(f"a gate names {name}, which is left out: {error}") from error
 

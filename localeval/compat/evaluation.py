@@ -201,7 +201,7 @@ def evaluate(
     open_before, signatures = set(OPENED), list[Signature]()
     try:
         for metric in chosen:
-            metric.judge().ready([metric.metric], metric.options)
+            metric.judge().check_requirements([metric.metric], metric.options)
             signatures.append(metric.judge().signature([metric.metric], settings[metric.column]))
         with ExitStack() as stack:
             for run, signature in zip(kept.values(), signatures, strict=False):

@@ -13,7 +13,7 @@ from localeval.engine.benchmark import Speed, measure
 from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TokenUsage
 from localeval.errors import InputError
-from localeval.fitted.heads import file_text
+from localeval.fitted.files import file_text
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.summary import choose_metrics
 from localeval.options import Options

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from localeval.fitted import heads
+from localeval.fitted.files import shipped
 from localeval.judgements.calibration import Calibration
 from localeval.metrics import METRICS, REASONS
 
@@ -79,14 +80,14 @@ def known_agreement(signature: Signature) -> dict[str, Markup]:
     as this is not the mean of `faithfulness`, its text says so.
     """
     agreement, curves = {}, signature.calibration
-    of_judge = [item for item in heads.shipped(Calibration) if item.judge.sha256 == signature.judge["sha256"]]
+    of_judge = [item for item in shipped(Calibration) if item.judge.sha256 == signature.judge["sha256"]]
     in_force = [item for item in of_judge if curves.get(item.language) == item.curve]
     if in_force:
         figures = _figures("agreement_figures", in_force)
         agreement["full_support"] = spans(figures)
         texts = {key: words("of_full_support", key, figures=text) for key, text in figures.items()}
         agreement["faithfulness"] = spans(texts)
-    used = [head for head in heads.shipped(heads.Head) if signature.heads.get(head.language) == head.sha256]
+    used = [head for head in shipped(heads.Head) if signature.heads.get(head.language) == head.sha256]
     if used:
         agreement["groundedness"] = spans(_figures("head_figures", used))
     return agreement
