@@ -24,8 +24,7 @@ from localeval.report.progress import live_line
 from localeval.report.tables import renamed
 from localeval.report.text import language_warnings
 from localeval.runs.result import Result, SampleResult
-from localeval.samples import Sample, check_columns, read_samples
-from localeval.samples.readers import is_table
+from localeval.samples import Sample, check_columns, is_table, read_samples
 from localeval.system.arguments import STRICT, Number, Settings, Whole
 from localeval.text.display import shorten
 

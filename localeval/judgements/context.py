@@ -18,12 +18,14 @@ from localeval.text.language import language, strip_thinking
 class Record(BaseModel):
     """Base of the records: frozen values that the journal stores as JSON.
 
-    decides  what its decisions are about
+    decides   what its decisions are about
+    texts_of  the sample's field of which they decide texts; "" for several, or none
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     decides: ClassVar[Kind] = "other"
+    texts_of: ClassVar[str] = ""
 
     def calibrated(self, curve: Curve) -> Self:  # noqa: ARG002 (for subclasses)
         """Return the record with calibrated probabilities; by default they stay as they are."""
@@ -32,6 +34,10 @@ class Record(BaseModel):
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:  # noqa: ARG002 (for subclasses)
         """List what was decided, in the form that every report reads; by default nothing."""
         return ()
+
+    def column(self, judgement: str) -> str:  # noqa: ARG002 (for subclasses)
+        """Return the sample's field of which the judgement of this name decides texts; see `texts_of`."""
+        return self.texts_of
 
     def failure(self) -> str:
         """Return why the judgement failed, or ""."""
@@ -48,6 +54,10 @@ class UnjudgedText(Record):
     start: int
     end: int
     reason: Reason
+
+    def as_decision(self, column: str) -> Decision:
+        """Return the decision that no model was asked about this stretch of `column`."""
+        return Decision(text=self.text, column=column, start=self.start, end=self.end, unjudged=self.reason)
 
 
 class Failure(Record):

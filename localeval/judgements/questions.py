@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import zip_longest
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel
 
@@ -13,6 +14,7 @@ from localeval.engine.interface import TreeEngine
 from localeval.judgements import statements
 from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
 from localeval.judgements.context import Record
+from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.judged_text import JudgedText
 from localeval.prompts import Prompt, PromptBySha256, PromptForm, PromptPrefix
 from localeval.samples import Sample
@@ -54,6 +56,40 @@ class QuestionsRecord(Record):
     sufficient: float
     analysis: str | None = None
     completed: str = ""
+
+    decides: ClassVar[Kind] = "question"
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List whether the response answers the real question, then each drawn one; none without a draw."""
+        if not self.draws:
+            return ()
+        cosines: tuple[float, ...] = getattr(context.records.get("similarity"), "cosines", ())
+        real = Decision(
+            text=context.sample.user_input or "",
+            label="sufficient",
+            probability=self.sufficient,
+            is_yes=self.sufficient >= context.threshold,
+            threshold=context.threshold,
+            column="user_input",
+            against="response",
+            premise=self.completed,
+            reason=self.analysis or "",
+        )
+        drawn = [
+            Decision(
+                text=draw.question,
+                label="sufficient",
+                probability=draw.sufficient,
+                is_yes=draw.sufficient >= context.threshold,
+                threshold=context.threshold,
+                against="response",
+                reason=draw.analysis or "",
+                foreign_word=draw.foreign,
+                cosine=cosine,
+            )
+            for draw, cosine in zip_longest(self.draws, cosines[: len(self.draws)])
+        ]
+        return (real, *drawn)
 
 
 class GivenReply(BaseModel):

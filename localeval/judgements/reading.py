@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from localeval.claims.overlap import TERM, Evidence, context_sentences, rank_sentences
-from localeval.engine.interface import States, TreeEngine
+from localeval.engine.interface import TokenValues, TreeEngine
 from localeval.fitted.heads import Contexts, Head, HeadBySha256, context_text, question_text
 from localeval.fitted.logits import sigmoid
 from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
 from localeval.judgements.bindings import Binding, find_table_bindings
 from localeval.judgements.context import NoHead, Record, UnjudgedText
+from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.judged_text import JudgedText
 from localeval.judgements.windows import windows
 from localeval.options import Options
@@ -46,6 +47,24 @@ class ReadSentence(Record):
     spans: tuple[tuple[int, int], ...] = ()
     binding: Binding | None = None
 
+    def as_decision(self, threshold: float) -> Decision:
+        return Decision(
+            text=self.sentence,
+            label="supported",
+            probability=self.probability,
+            is_yes=self.probability >= threshold,
+            threshold=threshold,
+            column="response",
+            start=self.start,
+            end=self.end,
+            by="head",
+            against="retrieved_contexts",
+            evidence=self.evidence,
+            value=self.binding.value if self.binding else "",
+            likelier_value=self.binding.likelier_value if self.binding else "",
+            doubtful=self.spans,
+        )
+
 
 class GroundingRecord(Record):
     """`all_supported` is P(every sentence is supported), at most the least `probability`; 1.0 without one.
@@ -58,6 +77,17 @@ class GroundingRecord(Record):
     language: str
     windows: int = 1
     unjudged: tuple[UnjudgedText, ...] = ()
+
+    decides: ClassVar[Kind] = "sentence"
+    texts_of: ClassVar[str] = "response"
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List the sentences, then what is not judged, unless the record of the statements lists that."""
+        unjudged = () if "statements" in context.records else self.unjudged
+        return (
+            *(sentence.as_decision(context.threshold) for sentence in self.sentences),
+            *(stretch.as_decision("response") for stretch in unjudged),
+        )
 
 
 class ReadingInputs(Inputs):
@@ -174,14 +204,14 @@ def _read_windows(inputs: ReadingInputs, head: Head, engine: TreeEngine) -> list
     parts = windows(engine, None, inputs.contexts, [item], bare=context_text([]))
     places = Places(text, len(question.encode("utf-8", "replace")))
     read_parts = [engine.read(context_text([part]), item, head.layer) for part in parts]
-    return [_Window(States(head.word.of(states.values), states.ends), places) for states in read_parts]
+    return [_Window(TokenValues(head.word.of(states.values), states.ends), places) for states in read_parts]
 
 
 @dataclass(frozen=True)
 class _Window:
     """The response as read behind one window of the contexts: a logit for each of its tokens."""
 
-    token_logits: States
+    token_logits: TokenValues
     places: Places
 
     def word_logits(self, words: Sequence[tuple[int, int]]) -> list[float]:
@@ -209,7 +239,7 @@ class Places:
         sizes = (len(c.encode("utf-8", "replace")) for c in text)
         self._offsets = [*accumulate(sizes, initial=before)]
 
-    def mean(self, states: States, start: int, end: int) -> Any:
+    def mean(self, states: TokenValues, start: int, end: int) -> Any:
         """Return the mean of the tokens' values from character `start` to `end` of the text."""
         return states.values[states.tokens(self._offsets[start], self._offsets[end])].mean(axis=0)
 

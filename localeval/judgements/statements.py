@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from localeval.engine.interface import TreeEngine
-from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
+from localeval.judgements.base import (
+    JUDGEMENTS,
+    Choices,
+    Inputs,
+    Judgement,
+    Models,
+    Records,
+    register_judgement,
+)
 from localeval.judgements.context import Record, UnjudgedText
+from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.duplicates import without_duplicates
 from localeval.judgements.judged_text import Column, JudgedText
 from localeval.judgements.reading import is_read
@@ -54,9 +63,34 @@ class StatementsRecord(Record):
     thinking_removed: bool = False
     unjudged: tuple[UnjudgedText, ...] = ()
 
+    decides: ClassVar[Kind] = "statement"
+
+    def column(self, judgement: str) -> str:
+        return column_of(judgement)
+
     def flat(self) -> list[tuple[int, str]]:
         """Return (sentence number, statement) pairs in order."""
         return [(i, text) for i, s in enumerate(self.sentences) for text in s.statements]
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List the statements, which are yet to be decided, then what is not judged.
+
+        A sentence that makes no statement of its own, as others make all of them, has one with the text "".
+        """
+        column = self.column(context.judgement)
+        statements = [
+            Decision(
+                text=text,
+                column=column,
+                start=sentence.start,
+                end=sentence.end,
+                sentence=sentence.sentence,
+                cut=sentence.cut,
+            )
+            for sentence in self.sentences
+            for text in sentence.statements or ("",)
+        ]
+        return (*statements, *(stretch.as_decision(column) for stretch in self.unjudged))
 
 
 PROMPT = PromptForm("statements", replies={"statements": StatementsReply})
@@ -118,6 +152,12 @@ class Statements(Judgement[StatementsInputs, StatementsRecord]):
             thinking_removed=text.has_thoughts,
             unjudged=text.unjudged,
         )
+
+
+def column_of(judgement: str) -> Column:
+    """Return the sample's field of which a judgement of this name lists the statements."""
+    registered = JUDGEMENTS.get(judgement)
+    return registered.column if isinstance(registered, Statements) else "response"
 
 
 class StatementList(NamedTuple):

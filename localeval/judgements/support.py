@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from itertools import chain, repeat
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from localeval.claims.overlap import (
 )
 from localeval.fitted.curves import Curve
 from localeval.judgements.base import (
+    JUDGEMENTS,
     AnsweredBy,
     Choices,
     Inputs,
@@ -39,13 +40,11 @@ from localeval.judgements.deciders import (
     Statement,
     choose_decider,
 )
-from localeval.judgements.statements import StatementsRecord
+from localeval.judgements.decision import Decision, DecisionContext, Kind
+from localeval.judgements.statements import SentenceStatements, StatementsRecord, column_of
 from localeval.options import Options
 from localeval.samples import Sample
 from localeval.text.sentences import has_words
-
-# Of `Verdict.mass`: below it, other beginnings are likelier than yes and no together.
-MIN_MASS = 0.5
 
 Column = Literal["retrieved_contexts", "response", "reference"]
 
@@ -80,6 +79,38 @@ class Verdict(Record):
         probability = curve.apply(self.probability, self.coverage, len(self.unknown_numbers), margin)
         return self.model_copy(update={"probability": probability})
 
+    def as_decision(
+        self,
+        context: DecisionContext,
+        column: str,
+        sentence: SentenceStatements | None,
+        against: str,
+        by: str,
+        reason: str,
+    ) -> Decision:
+        """Return the verdict as a decision on a statement of `column`."""
+        return Decision(
+            text=self.statement,
+            label="supported",
+            probability=self.probability,
+            is_yes=self.probability >= context.threshold,
+            threshold=context.threshold,
+            column=column,
+            start=sentence.start if sentence else None,
+            end=sentence.end if sentence else None,
+            sentence=sentence.sentence if sentence else "",
+            cut=sentence.cut if sentence else "",
+            evidence=self.evidence,
+            shortened=self.core or "",
+            unknown_numbers=self.unknown_numbers,
+            value=self.binding.value if self.binding else "",
+            likelier_value=self.binding.likelier_value if self.binding else "",
+            mass=self.mass,
+            by=by,
+            against=against,
+            reason=reason or self.reason or "",
+        )
+
 
 class SupportRecord(Record):
     """The verdict on each statement.
@@ -93,6 +124,33 @@ class SupportRecord(Record):
     windows: int = 1
     by: Literal["llm", "hhem", "head"] = "llm"
     all_supported: float | None = None
+
+    decides: ClassVar[Kind] = "verdict"
+
+    def column(self, judgement: str) -> str:
+        return column_of(_support_of(judgement).needs[0])
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List the verdicts, with the reasons that were asked for afterwards where there are any."""
+        judgement = _support_of(context.judgement)
+        statements = judgement.needs[0]
+        made = context.records.get(statements)
+        sentences = made.sentences if isinstance(made, StatementsRecord) else ()
+        asked_later = context.records.get("reasons") if context.judgement == "support" else None
+        reasons: tuple[str, ...] = getattr(asked_later, "reasons", ())
+        listed = []
+        for verdict, reason in zip(self.verdicts, chain(reasons, repeat("")), strict=False):
+            listed.append(
+                verdict.as_decision(
+                    context,
+                    column_of(statements),
+                    sentences[verdict.sentence] if verdict.sentence < len(sentences) else None,
+                    judgement.premise,
+                    self.by,
+                    reason,
+                )
+            )
+        return tuple(listed)
 
     def calibrated(self, curve: Curve) -> Self:
         """Calibrate the verdicts of a judge that was asked, and not those on a premise without a word."""
@@ -182,13 +240,13 @@ class Support(Judgement[SupportInputs, SupportRecord]):
         )
 
 
-def would_write_otherwise(records: Mapping[str, Any]) -> bool:
-    """Report whether, at some verdict of a sample's records, the judge would rather not write yes or no."""
-    supports = [record for record in records.values() if isinstance(record, SupportRecord)]
-    return any(verdict.mass < MIN_MASS for record in supports for verdict in record.verdicts)
+def _support_of(judgement: str) -> Support:
+    """Return the judgement of this name, if it is one of these; else the one by the contexts."""
+    registered = JUDGEMENTS.get(judgement)
+    return registered if isinstance(registered, Support) else CONTEXTS_SUPPORT_RESPONSE
 
 
-register_judgement(Support("support", "retrieved_contexts", "statements"))
+CONTEXTS_SUPPORT_RESPONSE = register_judgement(Support("support", "retrieved_contexts", "statements"))
 register_judgement(Support("support_hhem", "retrieved_contexts", "statements", by_hhem=True))
 register_judgement(Support("reference_in_contexts", "retrieved_contexts", "reference_statements"))
 register_judgement(Support("response_in_reference", "reference", "statements"))

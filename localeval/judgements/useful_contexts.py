@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from localeval.claims.foreign_words import only_repeats
 from localeval.engine.interface import ContextTooLong, TreeEngine
 from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
 from localeval.judgements.context import Record, response_of
+from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.replies import YesOrNo, probability_of_yes
 from localeval.judgements.windows import windows
 from localeval.prompts import PromptBySha256, PromptForm
@@ -26,6 +27,29 @@ class UsefulRecord(Record):
     contexts: tuple[float, ...]
     against: Literal["reference", "response"]
     repeats: tuple[int, ...] = ()
+
+    decides: ClassVar[Kind] = "context"
+    texts_of: ClassVar[str] = "retrieved_contexts"
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List whether each context is useful; of one that only repeats the question, no model was asked."""
+        texts = context.sample.retrieved_contexts or []
+        return tuple(
+            Decision(
+                text=text,
+                label="useful",
+                probability=probability,
+                is_yes=probability >= context.threshold,
+                threshold=context.threshold,
+                unjudged="repeats" if i in self.repeats else "",
+                column="retrieved_contexts",
+                context=i,
+                start=0,
+                end=len(text),
+                against=self.against,
+            )
+            for i, (text, probability) in enumerate(zip(texts, self.contexts, strict=False))
+        )
 
 
 class UsefulInputs(Inputs):
