@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from localeval.engine.architectures import ARCHITECTURES
-from localeval.fitted.heads import FittedFor, file_text
+from localeval.fitted.files import FittedFor, file_text
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics import METRICS
 from localeval.report.formats import FORMATS
