@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from localeval import Sample
-from localeval.claims.overlap import Evidence
+from localeval.claims.evidence import Evidence
 from localeval.judgements import Failure
 from localeval.judgements.bindings import Binding
 from localeval.judgements.context import Record, UnjudgedText
