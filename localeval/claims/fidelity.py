@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise, takewhile
 
-from localeval.claims.overlap import source_terms, unsupported_numbers
+from localeval.claims.sources import source_terms, unsupported_numbers
 from localeval.claims.word_roles import Token, stem, tokens, words
 
 # Share of a clause's content above which, if no statement has it, the clause is missing; and the least

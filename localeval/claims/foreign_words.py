@@ -7,13 +7,14 @@ characters, since its words have no spaces between them. No model is asked.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from functools import lru_cache
-from importlib import resources
 from typing import NamedTuple
 
-from localeval.claims.overlap import STOP, TERM, source_terms, terms, unsupported_numbers
+from localeval.claims.sources import source_terms, unsupported_numbers
+from localeval.claims.terms import STOP, TERM, terms
+from localeval.text.script import begins_with_han
+from localeval.text.word_lists import longest_first, read_lists
 
 _PREFIX = 4  # letters that two forms of one word share at least
 _PREFIX_SHARE = 0.6  # share of the shorter form that they are at least: "company" is no form of "computer"
@@ -30,7 +31,7 @@ _QUESTION_END = re.compile(r"[?？][\s\"'”’»」』）)\]*_]*$")
 
 
 class _Words(NamedTuple):
-    """The lists of question_words.toml: English ones as sets of words, Chinese ones as patterns."""
+    """The words of questions: English ones as sets of words, Chinese ones as patterns."""
 
     light: frozenset[str]
     empty: frozenset[str]
@@ -47,10 +48,8 @@ class _Words(NamedTuple):
 
 @lru_cache
 def _words() -> _Words:
-    text = (resources.files(__package__) / "question_words.toml").read_text(encoding="utf-8")
-    lists = tomllib.loads(text)
-    english = lists["en"]
-    chinese = lists["zh"]
+    english = read_lists("claims", "en")["questions"]
+    chinese = read_lists("claims", "zh")["questions"]
     forms: dict[str, frozenset[str]] = {}
     for row in english["forms"]:
         group = frozenset(row.split())
@@ -65,17 +64,11 @@ def _words() -> _Words:
         decides=frozenset(f"{english['decides']} {chinese['decides']}".split()),
         forms=forms,
         endings=frozenset(["", *english["endings"].split()]),
-        han_light=_pattern(" ".join([chinese["open"], chinese["asking"], chinese["generic"]])),
-        han_empty=_pattern(chinese["empty"]),
-        han_open=_pattern(chinese["open"]),
-        han_choice=_pattern(chinese["choice"]),
+        han_light=longest_first(" ".join([chinese["open"], chinese["asking"], chinese["generic"]]).split()),
+        han_empty=longest_first(chinese["empty"].split()),
+        han_open=longest_first(chinese["open"].split()),
+        han_choice=longest_first(chinese["choice"].split()),
     )
-
-
-def _pattern(words: str) -> re.Pattern[str]:
-    """Return a pattern of the words, the longest first."""
-    ordered = sorted(set(words.split()), key=lambda word: (-len(word), word))
-    return re.compile("|".join(map(re.escape, ordered)))
 
 
 def _normal(text: str) -> str:
@@ -96,7 +89,8 @@ def content_words(text: str) -> list[str]:
     return [
         word
         for word in TERM.findall(text)
-        if _is_han(word) or (len(word) > 1 and not word.isdecimal() and word.lower() not in words.light)
+        if begins_with_han(word)
+        or (len(word) > 1 and not word.isdecimal() and word.lower() not in words.light)
     ]
 
 
@@ -193,10 +187,6 @@ def _vocabulary(text: str) -> Vocabulary:
     return Vocabulary(text)
 
 
-def _is_han(word: str) -> bool:
-    return "㐀" <= word[0] <= "﫿"
-
-
 def _is_form(word: str, other: str) -> bool:
     """Return whether two words look like forms of one.
 
@@ -249,7 +239,7 @@ def foreign_word(question: str, response: str, examples: frozenset[str], *, brie
     words = content_words(question)
     missing: list[str] = []
     for word in words:
-        if _is_han(word):
+        if begins_with_han(word):
             copied = [pair for pair in known.unknown_pairs(word) if pair in examples]
             if copied:
                 return copied[0]
@@ -269,7 +259,7 @@ def foreign_word(question: str, response: str, examples: frozenset[str], *, brie
 
 def _size(words: list[str]) -> int:
     """Count Latin words as two, as many as the characters of most Chinese words."""
-    return sum(len(word) if _is_han(word) else 2 for word in words)
+    return sum(len(word) if begins_with_han(word) else 2 for word in words)
 
 
 def _is_name(word: str, question: str) -> bool:
@@ -278,7 +268,7 @@ def _is_name(word: str, question: str) -> bool:
     >>> [_is_name(word, "Open today, is Skell?") for word in ("Open", "today", "Skell")]
     [False, False, True]
     """
-    if _is_han(word):
+    if begins_with_han(word):
         return len(word) >= _HAN_NAME
     return word != word.lower() and not _normal(question).lstrip("\"'“‘*_ ").startswith(word)
 
@@ -316,7 +306,7 @@ def only_repeats(text: str, question: str) -> bool:
 
 
 def _is_new(word: str, known: Vocabulary) -> bool:
-    if _is_han(word):
+    if begins_with_han(word):
         return not all(known.covered(word))
     return not known.has(word.lower())
 

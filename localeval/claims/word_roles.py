@@ -8,24 +8,23 @@ character, or a number.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Any
 
-from localeval.claims.overlap import without_mentions
+from localeval.claims.mentions import without_mentions
 from localeval.numbers.find import counts, parse_numbers
+from localeval.text.script import HAN, begins_with_han
+from localeval.text.word_lists import read_lists
 
-_HAN = "㐀-鿿豈-﫿"
 _FULL_WIDTH_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _HAN_NUMERALS = "〇零一二两三四五六七八九十百千万亿"
 # A number, a numeral in Han characters, another Han character, a word, or a mark at which a clause ends.
 _TOKEN = re.compile(
     r"[0-9]+(?:[,.][0-9]+)*"
-    rf"|[{_HAN_NUMERALS}]{{2,16}}|[{_HAN}]"
-    rf"|[^\W\d_{_HAN}]+"
+    rf"|[{_HAN_NUMERALS}]{{2,16}}|[{HAN}]"
+    rf"|[^\W\d_{HAN}]+"
     r"|[,;:.!?，；：、。！？()（）—|]"
 )
 _MARKS = frozenset(",;:.!?，；：、。！？()（）—|")
@@ -93,7 +92,7 @@ class Token:
     @property
     def is_han(self) -> bool:
         """Whether the token is a Han character or a numeral in Han characters."""
-        return "㐀" <= self.word[0] <= "﫿"
+        return begins_with_han(self.word)
 
     @property
     def negates(self) -> bool:
@@ -154,7 +153,7 @@ def words() -> Words:
     >>> sorted(words().labels["at", "most"])
     ['qualifier', 'qualifier:at most']
     """
-    tables = [_table("en"), _table("zh")]
+    tables = [read_lists("claims", "word_roles.en"), read_lists("claims", "word_roles.zh")]
     labels: dict[tuple[str, ...], set[str]] = {}
 
     def add(phrases: Sequence[str], *names: str) -> None:
@@ -193,11 +192,6 @@ def words() -> Words:
         present=_union(additions, "present"),
         events=tuple(event for table in additions for event in table["events"]),
     )
-
-
-def _table(language: str) -> dict[str, Any]:
-    file = resources.files("localeval.claims").joinpath(f"word_roles.{language}.toml")
-    return tomllib.loads(file.read_text("utf-8"))
 
 
 def _union(tables: Sequence[Mapping[str, Any]], name: str) -> frozenset[str]:
@@ -301,7 +295,7 @@ def _counts_beside_number(raw: Sequence[_Raw], is_number: Sequence[bool], positi
     """Return whether a number stands after the phrase; for "or less" and in Chinese also before it."""
     end = position + length
     word = raw[position].word
-    is_han = "㐀" <= word[0] <= "﫿"
+    is_han = begins_with_han(word)
     distance = _HAN_TO_NUMBER if is_han else _WORDS_TO_NUMBER
     for i in range(end, min(end + distance, len(raw))):
         if is_number[i]:

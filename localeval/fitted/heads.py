@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import Field, PlainSerializer
 
-from localeval.claims.overlap import TERM, source_terms, term_recall, unsupported_numbers
+from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
+from localeval.claims.terms import TERM
 from localeval.errors import InputError
 from localeval.fitted.files import MAX_WEIGHT, Fitted, FittedRow, Weight, load_fitted
 from localeval.fitted.logits import sigmoid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from localeval.claims.overlap import Evidence, context_sentences
+from localeval.claims.evidence import Evidence, context_sentences
 from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
 from localeval.judgements.context import Record
 from localeval.judgements.decision import Decision, DecisionContext, Kind

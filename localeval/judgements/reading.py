@@ -8,7 +8,8 @@ from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Any, ClassVar
 
-from localeval.claims.overlap import TERM, Evidence, context_sentences, rank_sentences
+from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
+from localeval.claims.terms import TERM
 from localeval.engine.interface import TokenValues, TreeEngine
 from localeval.fitted.heads import Contexts, Head, HeadBySha256, context_text, question_text
 from localeval.fitted.logits import sigmoid

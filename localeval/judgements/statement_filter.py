@@ -9,16 +9,17 @@ from itertools import chain
 
 from pydantic import BaseModel
 
-from localeval.claims.account import has_content
 from localeval.claims.fidelity import changes_negation, changes_qualifier, exchanges, omits
-from localeval.claims.overlap import STOP, TERM, terms
+from localeval.claims.terms import STOP, TERM, terms
 from localeval.claims.word_roles import tokens
 from localeval.engine.interface import Reply
 from localeval.text.display import one_line
+from localeval.text.marks import has_content
+from localeval.text.script import HAN
 
 _SUBJECT = re.compile(r"^(?:The|An?) ([^\W\d_]+)\b(?! of\b)")  # "the height of" names what the question asks
 # A name of two characters between others makes three pairs of them new, which overlap.
-_PAIR = "([㐀-鿿豈-﫿]{2})"
+_PAIR = f"([{HAN}]{{2}})"
 _THREE_PAIRS = re.compile(f"(?={_PAIR})(?=.{_PAIR})(?=..{_PAIR})")
 LEFT_OUT = 0.35  # share of the words of a sentence below which a statement leaves out most of them
 WHOLE_CLAUSE = 8  # words; a name that replaces a pronoun has fewer

@@ -29,7 +29,8 @@ from localeval.prompts import FENCES
 from localeval.report.view import RunView
 from localeval.text.display import join_some, printable, printable_lines
 from localeval.text.injection import find_injections
-from localeval.text.language import language, strip_thinking
+from localeval.text.language import language
+from localeval.text.thoughts import strip_thinking
 
 # The judgement whose statements the table counts.
 _COUNTED = "support"

@@ -22,7 +22,7 @@ from localeval.judgements.decision import (
 )
 from localeval.metrics.sample_result import SampleResult
 from localeval.text.display import digits
-from localeval.text.language import strip_thinking
+from localeval.text.thoughts import strip_thinking
 
 MAX_TEXT = 20_000  # characters
 MAX_CONTEXTS = 60_000  # characters of all contexts together

@@ -16,7 +16,7 @@ from localeval.report.text import number
 from localeval.report.view import RunView
 from localeval.text.display import printable, printable_lines, shorten
 from localeval.text.injection import Injection, find_injections
-from localeval.text.language import script
+from localeval.text.script import script
 
 MAX_ID = 120  # characters
 # Bits of a row's flags.
