@@ -10,7 +10,7 @@ from localeval.claims.word_roles import Token, tokens, words
 from localeval.numbers.find import counts
 
 _ARTICLES = frozenset(("the", "a", "an"))
-_LONGEST_OTHER_ED = 4  # letters of "need", "seed", "feed", which end like a past and are none
+_MAX_OTHER_ED = 4  # letters of "need", "seed", "feed", which end like a past and are none
 
 
 def without_duplicates(sentences: Sequence[str], lists: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
@@ -142,28 +142,49 @@ def _additions(short: Sequence[Token], long: Sequence[Token]) -> list[_Addition]
 
 def _is_harmless(addition: _Addition, text: Sequence[Token]) -> bool:
     """Return whether a statement with the addition says all that it says without."""
-    lists = words()
     added = addition.added
-    if any(token.negates or "qualifier" in token.labels for token in added):
+    if any(_turns(token) for token in added) or _changes_number(addition):
         return False
-    around = (addition.before, addition.after)
-    # A number next to a number makes a different one: 2 becomes 2.1, 三 becomes 十三. A date goes on.
-    if any(token.is_number for token in added) and any(word and counts(word) for word in around):
-        return False
-    written = "".join(token.word for token in added)
-    if written in lists.harmless:
+    if "".join(token.word for token in added) in words().harmless:
         return True
     if addition.is_apposition:
         return added[0].word in _ARTICLES
     # What did not happen in May may have happened in June.
-    if any(token.negates or "qualifier" in token.labels for token in text) or not _is_past(text):
+    if any(_turns(token) for token in text) or not _is_past(text):
         return False
-    in_time = all(token.is_number or token.word in lists.times for token in added)
-    if in_time and (added[0].is_han or addition.before in lists.times):
-        return True  # "1962年" anywhere, and the year that follows a month
-    begins = added[0].word in lists.place_words
-    is_adverbial = all(token.is_number or token.is_name or token.word in lists.times for token in added[1:])
-    return begins and len(added) > 1 and is_adverbial and not addition.after
+    return _is_time(addition) or _is_place(addition)
+
+
+def _turns(token: Token) -> bool:
+    """Return whether the word negates or qualifies what is said."""
+    return token.negates or "qualifier" in token.labels
+
+
+def _changes_number(addition: _Addition) -> bool:
+    """Return whether a number is added next to a number, which makes a different one.
+
+    2 becomes 2.1, and 三 becomes 十三. A date goes on.
+    """
+    if not any(token.is_number for token in addition.added):
+        return False
+    around = (addition.before, addition.after)
+    return any(word and counts(word) for word in around)
+
+
+def _is_time(addition: _Addition) -> bool:
+    """Return whether the addition says when: "1962年" anywhere, and the year that follows a month."""
+    times = words().times
+    if not all(token.is_number or token.word in times for token in addition.added):
+        return False
+    return addition.added[0].is_han or addition.before in times
+
+
+def _is_place(addition: _Addition) -> bool:
+    """Return whether the addition says where or when, as "in Assam" and "in May" do, at the end."""
+    first, *others = addition.added
+    if not others or addition.after or first.word not in words().place_words:
+        return False
+    return all(token.is_number or token.is_name or token.word in words().times for token in others)
 
 
 def _is_past(text: Sequence[Token]) -> bool:
@@ -179,4 +200,4 @@ def _is_past(text: Sequence[Token]) -> bool:
 
 def _ends_like_past(token: Token) -> bool:
     is_verb = not (token.is_name or token.is_number)
-    return is_verb and token.word.endswith("ed") and len(token.word) > _LONGEST_OTHER_ED
+    return is_verb and token.word.endswith("ed") and len(token.word) > _MAX_OTHER_ED

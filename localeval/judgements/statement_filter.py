@@ -21,8 +21,8 @@ _SUBJECT = re.compile(r"^(?:The|An?) ([^\W\d_]+)\b(?! of\b)")  # "the height of"
 # A name of two characters between others makes three pairs of them new, which overlap.
 _PAIR = f"([{HAN}]{{2}})"
 _THREE_PAIRS = re.compile(f"(?={_PAIR})(?=.{_PAIR})(?=..{_PAIR})")
-LEFT_OUT = 0.35  # share of the words of a sentence below which a statement leaves out most of them
-WHOLE_CLAUSE = 8  # words; a name that replaces a pronoun has fewer
+_MIN_SHARE_OF_WORDS = 0.35  # of a sentence; a statement with fewer leaves out most of them
+_MIN_CLAUSE_WORDS = 8  # a name that replaces a pronoun has fewer
 # Words or Han characters of a sentence above which it is judged as a whole as well, and not compared with its
 # statements: each clause is compared with each other one.
 _MAX_COMPARED = 400
@@ -103,8 +103,8 @@ class StatementFilter:
         shared = [len(words & statement_terms) for words in self._distinctive]
         own = shared.pop(i)
         other = max(shared, default=0)
-        leaves_out = own < LEFT_OUT * len(self._distinctive[i])
-        return other > own and (leaves_out or other >= WHOLE_CLAUSE)
+        leaves_out = own < _MIN_SHARE_OF_WORDS * len(self._distinctive[i])
+        return other > own and (leaves_out or other >= _MIN_CLAUSE_WORDS)
 
     def invents(self, statement: str) -> bool:
         """Return whether a statement has a name, number or subject that neither text nor question has.
