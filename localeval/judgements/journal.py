@@ -33,12 +33,12 @@ from localeval.text.display import join_some
 
 LOG = logging.getLogger("localeval")
 
-JOURNAL, LOCK = "journal.jsonl", ".lock"
-LOCK_NOTE = (
-    ".lock.pid"  # which process holds the lock; on Windows nobody else can read the locked file itself
-)
-SECONDS_UNFORCED = 1.0
-MOST_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
+JOURNAL = "journal.jsonl"
+LOCK = ".lock"
+# Which process holds the lock: on Windows nobody else can read the locked file itself.
+LOCK_NOTE = ".lock.pid"
+SYNC_SECONDS = 1.0  # between two syncs to the disk
+MAX_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
 
 _HEAD = b'{"key":'  # then the key; in lines of an earlier state after a space
 _CHECK = b', "check": "'  # then the first 16 hex digits of the sha256 of all bytes before it
@@ -93,7 +93,8 @@ class JournalFile:
 
     def entry(self, key: str) -> dict[str, Any] | None:
         """Return the whole line under `key`, or None as `get` does."""
-        if (offset := self._offsets.get(hash(key))) is None:
+        offset = self._offsets.get(hash(key))
+        if offset is None:
             return None
         with self._open() as file:
             file.seek(offset)
@@ -193,13 +194,13 @@ class Journal:
         """Store a record. Raises FolderError if it can't be written; all lines before it stay."""
         if self.lines is None:
             self._memory[key] = record
-            if len(self._memory) > MOST_IN_MEMORY:
+            if len(self._memory) > MAX_IN_MEMORY:
                 del self._memory[next(iter(self._memory))]
             return
         line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
         try:
             write_all(self._file, line)
-            if time.monotonic() - self._synced_at >= SECONDS_UNFORCED:
+            if time.monotonic() - self._synced_at >= SYNC_SECONDS:
                 os.fsync(self._file.fileno())
                 self._synced_at = time.monotonic()
         except OSError as error:
@@ -237,7 +238,8 @@ class Journal:
 
 def find(journal: Journal | JournalFile, judgement: AnyJudgement, key: str) -> Record | None:
     """Return a judgement's stored record or None. Raises InputError if its fields are wrong."""
-    if (stored := journal.get(key)) is None:
+    stored = journal.get(key)
+    if stored is None:
         return None
     description = f"the journal's line of {judgement.name} with the key {key[:16]}..."
     with parsing(description, "take it out, and give the run's `evaluate` command again."):
@@ -291,7 +293,8 @@ class JournaledRecords(Mapping[str, Record]):
     __slots__ = ("_lines", "at")
 
     def __init__(self, lines: JournalFile, keys: Mapping[str, str]) -> None:
-        self._lines, self.at = lines, keys
+        self._lines = lines
+        self.at = keys
 
     def __getitem__(self, judgement: str) -> Record:
         record = find(self._lines, JUDGEMENTS[judgement], self.at[judgement])
