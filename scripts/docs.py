@@ -1,8 +1,8 @@
 """Write the tables of options and metrics into the pages, from the fields and registrations in the code.
 
-Run it as `scripts/docs`; with `--check` it only names the pages whose tables differ from the code. A page marks
-a table's place with `<!-- table of NAME, by scripts/docs -->` and `<!-- end of table -->`; NAME is a key of
-`TABLES`.
+Run it as `scripts/docs`; with `--check` it only names the pages whose tables differ from the code. A page
+marks a table's place with `<!-- table of NAME, by scripts/docs -->` and `<!-- end of table -->`; NAME is a
+key of `TABLES`.
 """
 
 from __future__ import annotations
