@@ -14,13 +14,8 @@ from typing import Any, NamedTuple
 import click
 
 from localeval import Judge, Sample
-from localeval.claims.overlap import (
-    context_sentences,
-    rank_sentences,
-    source_terms,
-    term_recall,
-    unsupported_numbers,
-)
+from localeval.claims.evidence import context_sentences, rank_sentences
+from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
 from localeval.fitted.heads import head_digests
 from localeval.judgements import JUDGEMENTS, reading
 from localeval.judgements.context import NoHead

@@ -29,7 +29,7 @@ from typing import Any
 import click
 
 from localeval import Judge, evaluate, rescore
-from localeval.claims import account, overlap
+from localeval.claims import evidence, units
 from localeval.judgements import windows
 from localeval.runs import workers
 from localeval.runs.folder import load
@@ -148,7 +148,7 @@ def command(number: int, workers: int | None, ray: str | None, profile: bool) ->
 def main(number: int, profiled: bool) -> bool:
     """Report whether memory and time stay within their limits."""
     timer = Timer()
-    for module in (overlap, account, windows):
+    for module in (evidence, units, windows):
         if hasattr(module, "split_sentences"):
             module.split_sentences = timer.timed("splitter", plain)
     os.fsync = timer.timed("fsync", os.fsync)

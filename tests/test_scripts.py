@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from localeval import evaluate
-from localeval.engine.interface import EngineSettings
+from localeval.engine.settings import EngineSettings
 from tests.loopback import BYTES, FILE, SHA256, move_in, toml_row, write_wheel
 from tests.steady import SteadyEngine, steady_judge
 
@@ -98,7 +98,7 @@ def test_a_run_in_a_folder_holds_no_record(tmp_path: Path, monkeypatch: pytest.M
         tracemalloc.stop()
         return size / len(result.samples)
 
-    monkeypatch.setattr("localeval.system.files.IN_MEMORY", 1)
+    monkeypatch.setattr("localeval.system.spooled.MAX_BYTES_IN_MEMORY", 1)
     evaluate(samples, scale.METRICS, judge, tmp_path / "run")
     assert bytes_per_sample(tmp_path / "run") < 1500  # 750 seen with 300 samples; in a long run 200
     assert bytes_per_sample(None) > 10_000

@@ -13,9 +13,27 @@ CHATML = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-WORDS: tuple[str, ...] = ("yes", "no", "not", "supported", "mentioned", "statement", "verdict")
-WORDS += ('":"', '","', '"}', '["', '"]', "中文")
-N_LAYERS, N_EMBD, N_HEADS, N_KV, N_FF, N_CTX = 2, 64, 4, 2, 96, 16384
+WORDS = (
+    "yes",
+    "no",
+    "not",
+    "supported",
+    "mentioned",
+    "statement",
+    "verdict",
+    '":"',
+    '","',
+    '"}',
+    '["',
+    '"]',
+    "中文",
+)
+N_LAYERS = 2
+N_EMBD = 64
+N_HEADS = 4
+N_KV = 2
+N_FF = 96
+N_CTX = 16384
 
 
 def write_tiny_model(
@@ -27,17 +45,19 @@ def write_tiny_model(
     trained: int = N_CTX,
     bos: bool = False,
     added: Sequence[str] = (),
+    architecture: str = "qwen2",
 ) -> Path:
     """Write the model to `path` and return it; with a `pooling` it calls itself a model for embeddings.
 
-    lost     a byte whose embedding is NaN: the model answers with NaN to every text that has it
-    trained  number of tokens of context that it says it was trained on
-    bos      whether it says that <|endoftext|> stands before every text
-    added    texts of tokens that are typed as added by a user; further ones, or some of `CONTROL`
+    lost          a byte whose embedding is NaN: the model answers with NaN to every text that has it
+    trained       number of tokens of context that it says it was trained on
+    bos           whether it says that <|endoftext|> stands before every text
+    added         texts of tokens that are typed as added by a user; further ones, or some of `CONTROL`
+    architecture  what it calls itself
     """
     tokens, merges = _vocabulary()
     tokens += [text for text in added if text not in tokens]
-    writer = _begun(path, template, trained, bos)
+    writer = _begun(path, template, trained, bos, architecture)
     if pooling:
         writer.add_pooling_type(gguf.PoolingType(pooling))
     writer.add_tokenizer_model(tokenizer)
@@ -58,7 +78,8 @@ def write_tiny_model(
 
 def write_tiny_spm(path: Path, prefix: bool) -> Path:
     """Write the model with a tokenizer of SentencePiece's kind, which may put a space before every text."""
-    control, letters = ["<unk>", "<s>", "</s>"], ["▁", *map(chr, range(0x21, 0x7F))]
+    control = ["<unk>", "<s>", "</s>"]
+    letters = ["▁", *map(chr, range(0x21, 0x7F))]
     tokens = [*control, *(f"<0x{byte:02X}>" for byte in range(256)), *letters]
     kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
     kinds += [gguf.TokenType.BYTE] * 256 + [gguf.TokenType.NORMAL] * len(letters)
@@ -72,8 +93,14 @@ def write_tiny_spm(path: Path, prefix: bool) -> Path:
     return _written(writer, path, _tensors(len(tokens)))
 
 
-def _begun(path: Path, template: str | None, trained: int = N_CTX, bos: bool = False) -> gguf.GGUFWriter:
-    writer = gguf.GGUFWriter(path, "qwen2")
+def _begun(
+    path: Path,
+    template: str | None,
+    trained: int = N_CTX,
+    bos: bool = False,
+    architecture: str = "qwen2",
+) -> gguf.GGUFWriter:
+    writer = gguf.GGUFWriter(path, architecture)
     writer.add_context_length(trained)
     writer.add_embedding_length(N_EMBD)
     writer.add_block_count(N_LAYERS)
@@ -123,7 +150,8 @@ def _vocabulary() -> tuple[list[str], list[str]]:
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     control = [b for b in range(256) if b not in plain]
     letters = {b: chr(b) for b in plain} | {b: chr(0x100 + i) for i, b in enumerate(control)}
-    tokens, merges = [letters[b] for b in range(256)], []
+    tokens = [letters[b] for b in range(256)]
+    merges = []
     for word in WORDS:
         written = "".join(letters[b] for b in word.encode())
         for end in range(2, len(written) + 1):

@@ -23,7 +23,7 @@ from localeval.metrics.summary import (
     min_differing,
     shared_groups,
 )
-from localeval.report.text import MOST_NAMED, new_table, number, printed
+from localeval.report.text import MAX_NAMED, new_table, number, printed
 from localeval.runs.folder import load
 from localeval.runs.result import Result, SampleResult
 from localeval.text.display import digits, join_some, printable
@@ -260,7 +260,7 @@ def _warnings(
         warnings.append(f"metrics that are not compared: {'; '.join(not_shared)}")
     if changed:
         subject = f"{len(changed)} of {paired} samples with the same id"
-        warnings.append(f"{subject} ask another question in each run: {join_some(changed, MOST_NAMED)}")
+        warnings.append(f"{subject} ask another question in each run: {join_some(changed, MAX_NAMED)}")
     return warnings
 
 

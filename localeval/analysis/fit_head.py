@@ -14,7 +14,7 @@ import numpy.typing as npt
 from localeval.analysis.agreement import Bootstrap, folds, rounded
 from localeval.analysis.head_states import Reading
 from localeval.analysis.labels import user_column
-from localeval.engine.interface import States
+from localeval.engine.interface import TokenValues
 from localeval.errors import InputError
 from localeval.fitted import heads
 from localeval.judgements.reading import LONG, Places, split_words
@@ -192,7 +192,7 @@ def _pieces_of(index: int, reading: Reading) -> Iterator[_Piece]:
     """Yield the sentences of an answer, then the whole of it where its label decides no sentence."""
     places = Places(reading.text, 0)
     contexts = heads.Contexts(reading.sample.retrieved_contexts or [])
-    token_states = States(reading.states.astype(np.float32), reading.ends)
+    token_states = TokenValues(reading.states.astype(np.float32), reading.ends)
 
     def piece(part: Sentence, label: int, is_whole: bool) -> _Piece:
         words = split_words(part)

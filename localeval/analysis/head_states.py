@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +24,7 @@ from localeval.judgements.context import language_of, response_of
 from localeval.prompts import LANGUAGES
 from localeval.runs.evaluate import Progress
 from localeval.samples import Sample
-from localeval.system.files import writing_to
+from localeval.system.files import replace_bytes, writing_to
 from localeval.text.display import shorten
 from localeval.text.sentences import Sentence, has_words
 
@@ -36,8 +34,6 @@ MIN_ANSWERS = 300
 MIN_OF_EACH_LABEL = 75
 MIN_ANSWERS_OF_LANGUAGE = 100
 MIN_OF_EACH_LABEL_OF_LANGUAGE = 25
-# The share of its layers after which a judge is read by default: half way up is best.
-DEPTH = 0.57
 
 
 @dataclass(frozen=True)
@@ -86,15 +82,19 @@ class Reading(Labelled):
 
 
 def layer_of(engine: TreeEngine, layer: int | None) -> int:
-    """Return the layer after which to read, `layer` or the default. Raises InputError if it is too high."""
+    """Return the layer after which to read, `layer` or the architecture's default.
+
+    Raises InputError if it is too high, or the model can't be read.
+    """
     if not isinstance(engine, Engine):
         raise InputError("a head is fitted to a model file; load the judge with Judge.load.")
+    engine.check_readable()
     layers = engine.layers()
     if layer is not None and layer > layers - 2:
         raise InputError(
             f"--layer is {layer}, but the model has {layers} layers; choose at most {layers - 2}."
         )
-    return round(DEPTH * layers) - 1 if layer is None else layer
+    return engine.architecture.default_layer(layers) if layer is None else layer
 
 
 def labelled(samples: Sequence[Sample], where: str) -> list[Labelled]:
@@ -211,13 +211,6 @@ def _states_of(
         first = result.tokens(offset, offset + 1).start
         states = np.ascontiguousarray(result.values[first:].astype(np.float16))
         data = {"states": states, "ends": np.array(result.ends[first:]) - offset}
-        _write_cached(file, data)
+        with writing_to(folder, "judge's states"):
+            replace_bytes(file, save(data))
     return data["states"], tuple(data["ends"].tolist())
-
-
-def _write_cached(file: Path, data: dict[str, Any]) -> None:
-    """Write a file of the cache, whole or not at all."""
-    temporary = file.with_suffix(f".{os.getpid()}.part")
-    with writing_to(file.parent, "judge's states"):
-        temporary.write_bytes(save(data))
-        temporary.replace(file)

@@ -28,8 +28,9 @@ from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
 from localeval.metrics import METRICS
 from localeval.options import Options
+from localeval.report import formats
 from localeval.report.progress import live_line
-from localeval.report.text import as_text, reasons_told
+from localeval.report.text import as_text, explain_reasons
 from localeval.runs import folder
 from localeval.runs.rescore import rescore
 from localeval.runs.result import Result, results_text
@@ -86,7 +87,7 @@ def show(result: Result, as_json: bool = False) -> None:
         click.echo(escaped_json(result.to_json()) if as_json else as_text(result), nl=not as_json)
     except BrokenPipeError:
         drop_output()
-    for line in reasons_told(result):
+    for line in explain_reasons(result):
         say(line)
 
 
@@ -205,10 +206,15 @@ def report_command(run: Path, html: Path | None) -> None:
     """RUN is the folder of a finished run; no model is needed."""
     check_output_file("html", PAGE, own=run / folder.REPORT)
     result = folder.load(run)
-    path = html or run / folder.REPORT
+    title = run.resolve().name
     show(result)
-    result.to_html(path, title=run.resolve().name)
-    say(f"report: {path}")
+    if html is None:
+        written = formats.write_pages(result, run, title)
+    else:
+        result.to_html(html, title=title)
+        written = [(formats.REPORT.name, html)]
+    for name, path in written:
+        say(f"{name}: {path}")
 
 
 @click.command("rescore", params=[*RESCORING, JSON, *GATES])

@@ -25,7 +25,7 @@ from localeval.report.tables import renamed
 from localeval.report.text import language_warnings
 from localeval.runs.result import Result, SampleResult
 from localeval.samples import Sample, check_columns, is_table, read_samples
-from localeval.system.arguments import STRICT, Number, Settings, Whole
+from localeval.system.arguments import STRICT, Int, Number, Settings
 from localeval.text.display import shorten
 
 
@@ -47,7 +47,7 @@ class RunConfig(Settings):
     max_workers: Any = 16
     exception_types: Any = (Exception,)
     log_tenacity: Any = False
-    seed: Whole | None = None
+    seed: Int | None = None
 
 
 class EvaluationDataset:

@@ -21,13 +21,14 @@ from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements import Failure
+from localeval.judgements.decision import statement_language
 from localeval.judgements.journal import Journal
 from localeval.metrics import METRICS, Metric, Score
 from localeval.metrics.summary import compute, judgements_for, undefined_reason
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
 from localeval.prompts import LANGUAGES
-from localeval.report.text import MOST_NAMED
+from localeval.report.text import MAX_NAMED
 from localeval.runs.result import SampleResult
 from localeval.samples import ALIASES, Sample
 from localeval.text.display import join_some
@@ -178,10 +179,10 @@ class OriginalMetric(AbstractContextManager[Any]):
             score, name = sample_result.scores[self.column], sample_result.sample.id or "this sample"
             if score.status != "scored":
                 notes.setdefault(f"{score.status} ({score.reason})", []).append(name)
-            if getattr(sample_result.records.get("statements"), "language", "") == "other":
+            if statement_language(sample_result.decisions()) == "other":
                 notes.setdefault("neither English nor Chinese", []).append(name)
         for note, ids in notes.items():
-            LOG.warning("%s: %s: %s.", self.column, note, join_some(ids, MOST_NAMED))
+            LOG.warning("%s: %s: %s.", self.column, note, join_some(ids, MAX_NAMED))
 
     def judge(self) -> Judge:
         """Return the judge; load it if needed. Raises ModelMissing, ModelBroken or InputError."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from localeval.claims.overlap import TERM, source_terms, term_recall, unsupported_numbers
+from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
+from localeval.claims.terms import TERM
 from localeval.errors import InputError
 from localeval.options import Options
 from localeval.system.versions import digest

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.claims.account import Account, Reason, account
+from localeval.claims.account import Account, account
+from localeval.claims.reasons import Reason
 from localeval.engine.interface import EmbeddingModel, EntailmentModel, TreeEngine
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.options import Options
 from localeval.samples import Sample
-from localeval.text.language import find_thoughts, language, strip_thinking
+from localeval.text.language import language
+from localeval.text.thoughts import find_thoughts, strip_thinking
 
 if TYPE_CHECKING:
     from localeval.fitted.heads import Head
@@ -24,16 +26,22 @@ if TYPE_CHECKING:
 class Record(BaseModel):
     """Base of the records: frozen values that the journal stores as JSON.
 
-    decides  what its decisions are about
+    decides   what its decisions are about
+    texts_of  the sample's field of which they decide texts; "" for several, or none
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     decides: ClassVar[Kind] = "other"
+    texts_of: ClassVar[str] = ""
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:  # noqa: ARG002 (for subclasses)
         """List what was decided, in the form that every report reads; by default nothing."""
         return ()
+
+    def column(self, judgement: str) -> str:  # noqa: ARG002 (for subclasses)
+        """Return the sample's field of which the judgement of this name decides texts; see `texts_of`."""
+        return self.texts_of
 
     def failure(self) -> str:
         """Return why the judgement failed, or ""."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any, Literal
 
-from localeval.claims.overlap import Evidence
+from localeval.claims.evidence import Evidence
 from localeval.samples import Sample
 
 Kind = Literal["statement", "verdict", "sentence", "question", "passage", "context", "other"]
@@ -20,6 +21,12 @@ passage    single sentences of the contexts
 context    whole contexts
 other      anything else, such as the whole response: a judgement of your own
 """
+
+# Kinds of decisions about what somebody wrote as an answer, in contrast to contexts and drawn questions.
+OF_ANSWER: tuple[Kind, ...] = ("statement", "verdict", "sentence", "other")
+
+# Of `Decision.mass`: below it, other beginnings are likelier than yes and no together.
+MIN_MASS = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +93,10 @@ class Decision:
     mass: float = 1.0
     doubtful: tuple[tuple[int, int], ...] = ()
 
+    def overlaps(self, start: int, end: int) -> bool:
+        """Return whether the text stands, in part at least, between these offsets of its field."""
+        return self.start is not None and self.end is not None and self.start < end and start < self.end
+
 
 @dataclass(frozen=True)
 class DecisionContext:
@@ -106,13 +117,19 @@ class DecisionContext:
 class DecisionList:
     """The decisions of one judgement about a sample, in order.
 
+    column   the sample's field of which it decides texts; "" for several, or none
     failure  why there are none, where the judgement failed; else ""
+    language in which the texts are judged: "en", "zh" or "other"; "" where the record does not say
+    windows  into how many the contexts were cut for it, the best of which decides
     """
 
     judgement: str
     kind: Kind
+    column: str
     decisions: tuple[Decision, ...]
     failure: str = ""
+    language: str = ""
+    windows: int = 1
 
 
 def list_decisions(sample: Sample, records: Mapping[str, Any], threshold: float) -> list[DecisionList]:
@@ -122,8 +139,62 @@ def list_decisions(sample: Sample, records: Mapping[str, Any], threshold: float)
     []
     """
     records = dict(records)  # reads each once: they may be in a journal
-    lists = []
-    for name, record in records.items():
-        context = DecisionContext(name, sample, records, threshold)
-        lists.append(DecisionList(name, record.decides, record.decisions(context), record.failure()))
-    return lists
+    return [
+        DecisionList(
+            judgement=name,
+            kind=record.decides,
+            column=record.column(name),
+            decisions=record.decisions(DecisionContext(name, sample, records, threshold)),
+            failure=record.failure(),
+            language=getattr(record, "language", ""),
+            windows=getattr(record, "windows", 1),
+        )
+        for name, record in records.items()
+    ]
+
+
+def decided_in(lists: Iterable[DecisionList], kind: Kind) -> list[Decision]:
+    """Return the decisions of all lists of a kind, in order."""
+    return [decision for listed in lists if listed.kind == kind for decision in listed.decisions]
+
+
+def unjudged_in(lists: Iterable[DecisionList], column: str = "response") -> list[Decision]:
+    """Return the stretches of the response, or of the reference, that are not judged."""
+    return [
+        decision
+        for listed in lists
+        if listed.column == column
+        for decision in listed.decisions
+        if decision.unjudged
+    ]
+
+
+def statement_language(lists: Iterable[DecisionList]) -> str | None:
+    """Return the language in which the statements of the response are judged; None where none are listed."""
+    for listed in lists:
+        if listed.kind == "statement" and listed.column == "response":
+            return listed.language
+    return None
+
+
+def max_windows(lists: Iterable[DecisionList]) -> int:
+    """Return the most windows into which the contexts were cut; 1 where every judgement read them whole."""
+    return max((listed.windows for listed in lists), default=1)
+
+
+def is_unsure(lists: Iterable[DecisionList]) -> bool:
+    """Report whether, at some decision, the judge would rather not write yes or no."""
+    return any(decision.mass < MIN_MASS for listed in lists for decision in listed.decisions)
+
+
+def find_differing(lists: Sequence[DecisionList]) -> list[tuple[Decision, Decision]]:
+    """Return the decisions of the judge and of the classifier on the same statement that differ."""
+    pairs = []
+    verdicts = [listed.decisions for listed in lists if listed.kind == "verdict"]
+    for decisions, others in permutations(verdicts, 2):
+        for decision, other in zip(decisions, others, strict=False):
+            same_question = (decision.column, decision.against) == (other.column, other.against)
+            by_both = decision.by != "hhem" and other.by == "hhem"
+            if same_question and by_both and decision.is_yes != other.is_yes:
+                pairs.append((decision, other))
+    return pairs

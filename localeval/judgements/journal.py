@@ -25,7 +25,9 @@ from pydantic_core import to_json
 from localeval.errors import FolderError, InputError
 from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement
 from localeval.samples import Sample
-from localeval.system.files import left_over_lock, lock_file, parsing, sync_folder, write_all
+from localeval.system.files import parsing, sync_folder
+from localeval.system.locks import left_over_lock, lock_file
+from localeval.system.spooled import write_all
 from localeval.system.versions import digest
 from localeval.text.display import join_some
 

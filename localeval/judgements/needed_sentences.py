@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from localeval.claims.overlap import Evidence, context_sentences
+from localeval.claims.evidence import Evidence, context_sentences
 from localeval.judgements.context import JudgeContext, Record
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.support import DirectReply
@@ -33,6 +33,7 @@ class NeededRecord(Record):
     windows: int = 1
 
     decides: ClassVar[Kind] = "passage"
+    texts_of: ClassVar[str] = "retrieved_contexts"
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List whether the contexts answer the question, then whether it needs each of their sentences."""

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel
 
-from localeval.claims.foreign_words import content_terms, decision_of, foreign_word
+from localeval.claims.foreign_words import decision_of, foreign_word
+from localeval.claims.question_words import content_terms
 from localeval.judgements import statements
 from localeval.judgements.context import JudgeContext, Record, language_of, response_of
 from localeval.judgements.decision import Decision, DecisionContext, Kind

@@ -7,8 +7,9 @@ from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Any, ClassVar
 
-from localeval.claims.overlap import TERM, Evidence, context_sentences, rank_sentences
-from localeval.engine.interface import States
+from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
+from localeval.claims.terms import TERM
+from localeval.engine.interface import TokenValues
 from localeval.fitted.heads import Contexts, context_text, question_text, sigmoid
 from localeval.judgements.bindings import Binding, find_table_bindings
 from localeval.judgements.context import (
@@ -82,6 +83,7 @@ class GroundingRecord(Record):
     unjudged: tuple[UnjudgedText, ...] = ()
 
     decides: ClassVar[Kind] = "sentence"
+    texts_of: ClassVar[str] = "response"
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List the sentences, then what is not judged, unless the record of the statements lists that."""
@@ -130,7 +132,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
     item = question + text
     parts = windows(context.engine, None, contexts, [item], bare=context_text([]))
     states = [context.engine.read(context_text([part]), item, head.layer) for part in parts]
-    token_logits = [States(head.word.of(window.values), window.ends) for window in states]
+    token_logits = [TokenValues(head.word.of(window.values), window.ends) for window in states]
     places, context_words = Places(text, len(question.encode("utf-8", "replace"))), Contexts(contexts)
     closest = rank_sentences([s.text for s in sentences], context_sentences(contexts), 1)
     bindings = find_table_bindings(
@@ -178,7 +180,7 @@ class Places:
         sizes = (len(c.encode("utf-8", "replace")) for c in text)
         self._offsets = [*accumulate(sizes, initial=before)]
 
-    def mean(self, states: States, start: int, end: int) -> Any:
+    def mean(self, states: TokenValues, start: int, end: int) -> Any:
         """Return the mean of the tokens' values from character `start` to `end` of the text."""
         return states.values[states.tokens(self._offsets[start], self._offsets[end])].mean(axis=0)
 

@@ -22,7 +22,7 @@ from localeval.judgements.statement_filter import StatementFilter
 from localeval.judgements.statement_filter import StatementsReply as StatementsReply
 from localeval.samples import Sample
 from localeval.text.display import one_line
-from localeval.text.language import strip_thinking
+from localeval.text.thoughts import strip_thinking
 
 VERSION = "15"
 # Judgement -> the sample's field whose statements it lists.
@@ -67,6 +67,9 @@ class StatementsRecord(Record):
 
     decides: ClassVar[Kind] = "statement"
 
+    def column(self, judgement: str) -> str:
+        return COLUMNS.get(judgement, "response")
+
     def flat(self) -> list[tuple[int, str]]:
         """Return (sentence number, statement) pairs in order."""
         return [(i, text) for i, s in enumerate(self.sentences) for text in s.statements]
@@ -76,7 +79,7 @@ class StatementsRecord(Record):
 
         A sentence that makes no statement of its own, as others make all of them, has one with the text "".
         """
-        column = COLUMNS.get(context.judgement, "response")
+        column = self.column(context.judgement)
         statements = [
             Decision(
                 text=text,

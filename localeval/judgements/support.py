@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from localeval.claims.account import main_clause
-from localeval.claims.overlap import (
-    Evidence,
-    context_sentences,
-    rank_sentences,
-    source_terms,
-    term_recall,
-    unsupported_numbers,
-)
+from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
+from localeval.claims.main_clause import main_clause
+from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
 from localeval.judgements import reading
 from localeval.judgements.bindings import Binding, bounded, find_bindings
 from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
 from localeval.judgements.decision import Decision, DecisionContext, Kind
-from localeval.judgements.statements import COLUMNS, StatementsRecord
+from localeval.judgements.statements import COLUMNS, SentenceStatements, StatementsRecord
 from localeval.judgements.windows import LONGEST_SHOWN, ask_in_windows, probability_of_yes
 from localeval.prompts import Prompt, join
 from localeval.samples import Sample
@@ -53,7 +47,7 @@ class Verdict(Record):
     probability      of "supported", 0 to 1; with several windows that of the best one
     evidence         the sentence of the premise that shares most with the statement; None where none does
     reason           what the model wrote before a reasoned verdict
-    coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.claims.overlap`)
+    coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.claims.sources`)
     unknown_numbers  its numbers that do not occur in the premise
     core             the statement without asides, where it was less probable and so decided (`main_clause`)
     mass             probability that the judge, free to write anything, would begin a yes or a no there
@@ -71,21 +65,36 @@ class Verdict(Record):
     mass: float = Field(default=1.0, ge=0, le=1)
     binding: Binding | None = None
 
-    def as_decision(self, threshold: float) -> Decision:
-        """Return the verdict as a decision, which does not say yet where the statement stands."""
+    def as_decision(
+        self,
+        context: DecisionContext,
+        column: str,
+        sentence: SentenceStatements | None,
+        against: str,
+        by: str,
+        reason: str,
+    ) -> Decision:
+        """Return the verdict as a decision on a statement of `column`."""
         return Decision(
             text=self.statement,
             label="supported",
             probability=self.probability,
-            is_yes=self.probability >= threshold,
-            threshold=threshold,
+            is_yes=self.probability >= context.threshold,
+            threshold=context.threshold,
+            column=column,
+            start=sentence.start if sentence else None,
+            end=sentence.end if sentence else None,
+            sentence=sentence.sentence if sentence else "",
+            cut=sentence.cut if sentence else "",
             evidence=self.evidence,
-            reason=self.reason or "",
             shortened=self.core or "",
             unknown_numbers=self.unknown_numbers,
             value=self.binding.value if self.binding else "",
             likelier_value=self.binding.likelier_value if self.binding else "",
             mass=self.mass,
+            by=by,
+            against=against,
+            reason=reason or self.reason or "",
         )
 
 
@@ -104,27 +113,29 @@ class SupportRecord(Record):
 
     decides: ClassVar[Kind] = "verdict"
 
+    def column(self, judgement: str) -> str:
+        statements, _ = DECIDED.get(judgement, DECIDED["support"])
+        return COLUMNS[statements]
+
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List the verdicts, with the reasons that were asked for afterwards where there are any."""
-        statements, against = DECIDED.get(context.judgement, ("statements", "retrieved_contexts"))
+        statements, against = DECIDED.get(context.judgement, DECIDED["support"])
         made = context.records.get(statements)
         sentences = made.sentences if isinstance(made, StatementsRecord) else ()
         asked_later = context.records.get("reasons") if context.judgement == "support" else None
         reasons: tuple[str, ...] = getattr(asked_later, "reasons", ())
         listed = []
         for verdict, reason in zip(self.verdicts, chain(reasons, repeat("")), strict=False):
-            decision = replace(verdict.as_decision(context.threshold), by=self.by, against=against)
-            decision = replace(decision, column=COLUMNS[statements], reason=reason or decision.reason)
-            if verdict.sentence < len(sentences):
-                sentence = sentences[verdict.sentence]
-                decision = replace(
-                    decision,
-                    start=sentence.start,
-                    end=sentence.end,
-                    sentence=sentence.sentence,
-                    cut=sentence.cut,
+            listed.append(
+                verdict.as_decision(
+                    context,
+                    COLUMNS[statements],
+                    sentences[verdict.sentence] if verdict.sentence < len(sentences) else None,
+                    against,
+                    self.by,
+                    reason,
                 )
-            listed.append(decision)
+            )
         return tuple(listed)
 
 

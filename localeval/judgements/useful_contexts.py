@@ -28,6 +28,7 @@ class UsefulRecord(Record):
     repeats: tuple[int, ...] = ()
 
     decides: ClassVar[Kind] = "context"
+    texts_of: ClassVar[str] = "retrieved_contexts"
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List whether each context is useful; of one that only repeats the question, no model was asked."""

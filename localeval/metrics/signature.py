@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from localeval.engine.interface import EngineSettings
+from localeval.engine.settings import EngineSettings
 from localeval.fitted.heads import head_digests, heads_for
 from localeval.judgements import Judgement, with_needs
 from localeval.judgements.calibration import Curve, Curves

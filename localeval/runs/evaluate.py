@@ -13,6 +13,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from localeval.engine.memory import check_need
 from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
 from localeval.metrics import METRICS, Metric, Score, default_metrics
@@ -20,7 +21,7 @@ from localeval.metrics.summary import choose_metrics, compute_all, judgements_of
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
 from localeval.runs import folder as run_folder
-from localeval.runs.plan import LOOKED_AT, SMALLER, Plan, make_plan
+from localeval.runs.plan import LOOKED_AT, Plan, make_plan
 from localeval.runs.result import Network, Result, ScoredSamples
 from localeval.runs.shards import ShardFile, note_shard, take_shard
 from localeval.runs.workers import choose_workers, threads_each
@@ -163,12 +164,9 @@ def _plan_run(
 ) -> Plan:
     """Plan the run. Raises InputError, after showing the plan, where the judge does not fit into memory."""
     run_plan = make_plan(samples, metrics, judge, options, folder, most=LOOKED_AT)
-    if run_plan.memory is not None and run_plan.free is not None and not run_plan.fits:
+    if not run_plan.fits:
         watch.begin(run_plan)
-        raise InputError(
-            f"the judge needs about {run_plan.memory / 1e9:.1f} GB of memory, and "
-            f"{run_plan.free / 1e9:.1f} GB are free; {SMALLER}."
-        )
+        check_need(str(judge.model["name"]), run_plan.memory, run_plan.free)
     return run_plan
 
 

@@ -24,7 +24,7 @@ from localeval.judge import Judge
 from localeval.judgements.journal import JOURNAL, LOCK, LOCK_NOTE, Journal, JournalFile
 from localeval.metrics.signature import Signature
 from localeval.options import Options
-from localeval.report import tables
+from localeval.report import formats
 from localeval.runs.plan import PLAN, Plan
 from localeval.runs.result import Result, read_results, results_text, sample_sha256
 from localeval.samples import Sample, Samples, Skipped, read_samples
@@ -34,11 +34,17 @@ from localeval.text.display import join_some, shorten
 
 LOG = logging.getLogger("localeval")
 
-CONFIG, SAMPLES, RESULTS, REPORT = "run.json", "samples.jsonl", "results.json", "report.html"
+CONFIG, SAMPLES, RESULTS, REPORT = "run.json", "samples.jsonl", "results.json", formats.REPORT.file
 SHARD = "shard.json"
 CARD, CALIBRATION = "card.json", "calibration.json"
-_FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
-FILES = (LOCK, LOCK_NOTE, JOURNAL, CONFIG, SAMPLES, SHARD, PLAN, *_FINISHED, CARD, CALIBRATION)
+
+
+def finished_files() -> list[str]:
+    """Return the files that a finished run has: its results, and one for each output format."""
+    return [RESULTS, *formats.file_names()]
+
+
+FILES = (LOCK, LOCK_NOTE, JOURNAL, CONFIG, SAMPLES, SHARD, PLAN, *finished_files(), CARD, CALIBRATION)
 """All files of a run, and those of a card."""
 NEXT = ".next"
 _INPUTS = (CONFIG, SAMPLES, SHARD, PLAN)
@@ -295,7 +301,7 @@ def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig) -> No
             _remove_next(folder)
         if changed:
             # A plan and tables of other inputs, the latter of a run that was killed when it ended.
-            outdated = [place / name for name in (PLAN, *_FINISHED)]
+            outdated = [place / name for name in (PLAN, *finished_files())]
         files.write_together(place, [(name, contents[name]()) for name in changed], outdated=outdated)
 
 
@@ -359,16 +365,16 @@ def finish(folder: Path, result: Result) -> None:
         else:
             # No file of the earlier run may stay next to one of this run. But run.json is never away: without
             # it, the folder would be no run's.
-            _write_results(folder, result, outdated=(SHARD, PLAN, *_FINISHED), moved_from=place)
+            _write_results(folder, result, outdated=(SHARD, PLAN, *finished_files()), moved_from=place)
             _remove_next(folder)
-    result.to_html(folder / REPORT, title=folder.resolve().name)
+    formats.write_pages(result, folder, title=folder.resolve().name)
 
 
 def replace_results(folder: Path, result: Result) -> None:
     """Write results.json, the tables and the report of a run that was scored again. Raises FolderError."""
     with files.writing(folder):
         _write_results(folder, result)
-    result.to_html(folder / REPORT, title=folder.resolve().name)
+    formats.write_pages(result, folder, title=folder.resolve().name)
 
 
 def _write_results(
@@ -381,7 +387,7 @@ def _write_results(
     files.write_together(
         folder,
         # The results last: they mark the run as finished.
-        [*tables.as_csv(result), (RESULTS, results_text(result))],
+        [*formats.table_parts(result, folder.resolve().name), (RESULTS, results_text(result))],
         outdated=[folder / name for name in outdated],
         moved=inputs,
     )

@@ -19,7 +19,7 @@ from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.dry_run import DryRunEngine
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineError, TokenUsage
-from localeval.engine.memory import available
+from localeval.engine.memory import REMEDY, available, fits
 from localeval.judge import Judge
 from localeval.judgements import JUDGEMENTS, most_windows
 from localeval.judgements.journal import JOURNAL, Journal, JournalFile
@@ -38,7 +38,6 @@ LOG = logging.getLogger("localeval")
 
 PLAN = "plan.json"
 
-SMALLER = "choose a smaller model or a smaller --n-ctx, or close other programs"
 BEHIND = 1500  # tokens before an average token: a prefix of worked examples and half a context
 LOOKED_AT = 100  # samples that are counted before a run, in one or two seconds
 
@@ -105,7 +104,7 @@ class Plan:
     @property
     def fits(self) -> bool:
         """Whether the judge fits into the free memory; True where either is not known."""
-        return self.memory is None or self.free is None or self.memory <= self.free
+        return fits(self.memory, self.free)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values: the content of `plan.json`."""
@@ -178,7 +177,7 @@ class Plan:
             time = f"about {_time(self.seconds)} and some seconds to load the model{auxiliary}."
         if self.memory is not None:
             free = f", {self.free / 1e9:.1f} GB are free" if self.free is not None else ""
-            memory = f" Memory: {self.memory / 1e9:.1f} GB needed{free}{'' if self.fits else f': {SMALLER}'}."
+            memory = f" Memory: {self.memory / 1e9:.1f} GB needed{free}{'' if self.fits else f': {REMEDY}'}."
         yield f"Time: {time}{memory}"
         of_counted = "" if self.looked_at == self.samples else f" of {self.looked_at:,}"
         if self.windows:
@@ -263,6 +262,7 @@ def make_plan(
         from localeval.engine.benchmark import measure as measure_speed  # heavy: llama.cpp
 
         LOG.warning("measuring how fast this machine is with %s; it takes about a minute.", engine.path.name)
+        engine.check_loadable()
         with suppress(EngineError):  # the run will meet the same error and report it
             plan = replace(plan, speed=measure_speed(engine.path, engine.settings, BEHIND))
     return replace(plan, memory=None) if engine and engine.loaded else plan

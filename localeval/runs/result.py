@@ -12,12 +12,13 @@ from dataclasses import asdict
 from html import escape
 from itertools import takewhile, zip_longest
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field, StrictBool
 
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
+from localeval.judgements.decision import find_differing
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
 from localeval.metrics.sample_result import Network as Network
@@ -25,10 +26,13 @@ from localeval.metrics.sample_result import SampleResult as SampleResult
 from localeval.metrics.sample_result import sample_sha256 as sample_sha256
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, group_of, summarize
+from localeval.report.formats import REPORT, write_format
 from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
+from localeval.report.view import Disagreement as Disagreement
 from localeval.samples import Sample, Skipped
-from localeval.system.files import SpooledLines, StoredSequence, atomic_write, writing_to
+from localeval.system.files import atomic_write, writing_to
+from localeval.system.spooled import SpooledLines, StoredSequence
 
 _SAMPLES, _END = ' "samples": [\n', " ]\n"  # lines of results.json, around those of the samples
 
@@ -86,15 +90,6 @@ class ScoredSamples(StoredSequence[SampleResult]):
         return SampleResult(self._samples[index], scores, records, self._curves, self._threshold, keys)
 
 
-class Disagreement(NamedTuple):
-    """A statement that the judge and the classifier decide differently, and both probabilities."""
-
-    sample: str
-    statement: str
-    judge: float
-    classifier: float
-
-
 class Result:
     """A finished run. `print(result)` shows the table; `result["faithfulness"]` is a `Summary`.
 
@@ -144,11 +139,11 @@ class Result:
         threshold = self.signature.threshold if threshold is None else threshold
         statements = []
         for item in self.samples:
-            records = item.calibrated()
-            both = (getattr(records.get(name), "verdicts", ()) for name in ("support", "support_hhem"))
-            for a, b in zip(*both, strict=False):
-                if (a.probability >= threshold) != (b.probability >= threshold):
-                    statements.append(Disagreement(item.sample.id, a.statement, a.probability, b.probability))
+            for judge, classifier in find_differing(item.decisions(threshold)):
+                if judge.probability is not None and classifier.probability is not None:
+                    statements.append(
+                        Disagreement(item.sample.id, judge.text, judge.probability, classifier.probability)
+                    )
         return statements
 
     def summary(self) -> dict[str, dict[str, Any]]:
@@ -209,9 +204,7 @@ class Result:
 
     def to_html(self, path: str | Path, title: str = "") -> None:
         """Write the result as one page with a heading. Raises InputError when it can't be written."""
-        from localeval.report import html
-
-        html.write(self, path, title)
+        write_format(self, REPORT.name, path, title)
 
     def _repr_html_(self) -> str:
         """Show the table in a notebook, as it is printed."""

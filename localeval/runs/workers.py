@@ -22,8 +22,8 @@ from pydantic import BaseModel
 
 from localeval import errors
 from localeval.engine.engine import Engine
-from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
+from localeval.engine.settings import physical_cores
 from localeval.errors import EngineFailing, FolderError, InputError
 from localeval.judge import Judge, late
 from localeval.judgements import JUDGEMENTS, Failure, Judgement, Records, make_records, with_needs

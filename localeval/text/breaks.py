@@ -1,17 +1,17 @@
 """Ends of sentences that pysbd misses, and places within a sentence that it takes for an end.
 
-Each function reads one line of prose. Their lists of words are in breaks.toml. The time is linear.
+Each function reads one line of prose. Their lists of words are in words/breaks.toml. The time is linear.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib import resources
 
-_LONGEST_TOKEN = 80  # characters before and after a mark that are looked at
+from localeval.text.word_lists import read_lists
+
+_MAX_TOKEN = 80  # characters before and after a mark that are looked at
 
 # A footnote's mark: [1], [2, 3], [^1^], 【4:0†source】, [citation:5], [[1]](#a), <sup>1</sup>, ##1$$, {1}.
 _BRACKET_MARK = (
@@ -63,12 +63,7 @@ _PROTECTED = re.compile(
 
 @lru_cache
 def _words(name: str) -> frozenset[str]:
-    return frozenset(_lists()[name])
-
-
-@lru_cache
-def _lists() -> dict[str, list[str]]:
-    return tomllib.loads(resources.files("localeval.text").joinpath("breaks.toml").read_text("utf-8"))
+    return frozenset(read_lists("text", "breaks")[name])
 
 
 def missed_ends(line: str, script_name: str) -> list[int]:
@@ -83,8 +78,8 @@ def missed_ends(line: str, script_name: str) -> list[int]:
     if script_name == "han":
         ends.update(_han_ellipses(line))
     for found in _NO_SPACE.finditer(line):
-        before = line[max(0, found.start() - _LONGEST_TOKEN) : found.start()]
-        if _begins_sentence(before, line[found.end() : found.end() + _LONGEST_TOKEN]):
+        before = line[max(0, found.start() - _MAX_TOKEN) : found.start()]
+        if _begins_sentence(before, line[found.end() : found.end() + _MAX_TOKEN]):
             ends.add(found.end())
     for found in _ABBREVIATED.finditer(line):
         if _ends_after_initials(line, found.start(), found.end()):
@@ -125,14 +120,14 @@ def _ends_after_initials(line: str, start: int, end: int) -> bool:
     verb has been said ("They met in the U.K. Bob is old."), and the name is no institution of the initials'
     country ("They met in the U.K. Parliament").
     """
-    after = line[end : end + _LONGEST_TOKEN]
+    after = line[end : end + _MAX_TOKEN]
     following = _PLAIN_WORD.match(after.lstrip())
     if following and len(following[1]) > 1 and following[1] in _words("openers"):
         return True
     name = _NAME_THEN_WORD.match(after)
     if not name or name[1] in _words("institutions") or name[2] not in _words("verbs"):
         return False
-    before = line[max(0, start - _LONGEST_TOKEN) : start]
+    before = line[max(0, start - _MAX_TOKEN) : start]
     said = _WORD.findall(before.rpartition(". ")[2])
     has_verb = any(word in _words("verbs") or _PAST.search(word) for word in said)
     has_subject = bool(said) and said[0] in _words("pronouns")
@@ -144,7 +139,7 @@ def _han_ellipses(line: str) -> Iterator[int]:
     after_list = tuple(_words("after_han_list"))
     last = 0
     for found in _HAN_ELLIPSIS.finditer(line):
-        said = sum(map(str.isalpha, line[max(last, found.start() - _LONGEST_TOKEN) : found.start()]))
+        said = sum(map(str.isalpha, line[max(last, found.start() - _MAX_TOKEN) : found.start()]))
         if said >= _MIN_HAN and not line.startswith(after_list, found.end()):
             yield found.end()
         last = found.end()

@@ -25,7 +25,7 @@ from localeval.text.breaks import (
     protected_spans,
     without_bullet,
 )
-from localeval.text.language import script
+from localeval.text.script import UNIFIED_HAN, script
 
 # pysbd is quadratic in places, so it reads a line in windows. Few sentences are longer than one.
 _WINDOW = 800
@@ -43,7 +43,7 @@ _MAX_LIST_MARKS = 16
 # The characters that pysbd uses as internal markers: it would rewrite those of the text.
 _PYSBD_MARKERS = re.compile("[∯♨☝♬♭☉☈☇☄ȸȹ☏ƪ♟♝∮⎋✂⌬ᓰᓱᓳᓴᓷᓸ]")
 
-_HAN = r"[\u3400-\u9fff]"
+_HAN = f"[{UNIFIED_HAN}]"
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([A-Za-z0-9+#._{}=-]{0,30})")
 _LONG_NUMBER = re.compile(r"\s*(\d{3})[.)]\s+(?=\S)")  # of a long list, if the number before it is above
 _LIST_NUMBER = re.compile(r"\d{1,3}")
@@ -65,7 +65,7 @@ _FULL = 0.9  # share of the paragraph's width from which a line is full; letters
 _OPEN_END = re.compile(r"[^\s:;：；|>{}(\[\]=\\][\"'”’»*_)）」』]*$")  # not of a list's head, a table or code
 _SMALL = re.compile(r"[a-z]+[,;.!?)’'\"-]*(?=\s)(?! [=:])")  # no key of a setting, no cell of a table
 _INNER_END = re.compile(r"[a-z]{2}[.!?] +[A-Z]|[。！？]")
-_FIRST_WORD = re.compile(rf"{_HAN}|[^\s\u3400-\u9fff]+")
+_FIRST_WORD = re.compile(rf"{_HAN}|[^\s{UNIFIED_HAN}]+")
 _LINE_BREAK = re.compile(r"[\n-\r\x1c-\x1e\x85\u2028\u2029]")
 
 _END = re.compile(r"[.!?。．！？]")

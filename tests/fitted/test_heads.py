@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from localeval import InputError, Sample
 from localeval.analysis import fit_head, head_states
 from localeval.analysis.head_states import Reading
-from localeval.engine.interface import States
+from localeval.engine.interface import TokenValues
 from localeval.fitted.heads import Contexts, FittedFor, SoftMinimum, file_text, heads_for, sigmoid
 from localeval.options import Options
 from tests.commands import said
@@ -18,7 +18,7 @@ from tests.heads import head
 
 
 def test_the_tokens_of_a_place_are_those_that_share_a_byte_with_it() -> None:
-    states = States(np.zeros((3, 1), np.float32), (2, 5, 9))
+    states = TokenValues(np.zeros((3, 1), np.float32), (2, 5, 9))
     slices = [states.tokens(*place) for place in ((0, 2), (1, 3), (5, 9))]
     assert slices == [slice(0, 1), slice(0, 2), slice(2, 3)]
 

@@ -20,7 +20,7 @@ from localeval.judgements.support import SupportRecord, Verdict
 from localeval.judgements.useful_contexts import UsefulRecord
 from localeval.metrics import Metric, register
 from localeval.options import Options
-from localeval.report.text import reasons_told
+from localeval.report.text import explain_reasons
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 from tests.commands import said
 
@@ -291,4 +291,4 @@ def test_a_users_metric_has_its_own_column_reason_and_numpy_numbers(monkeypatch:
     result = evaluate(samples, ["mine"], fake_judge(FakeEngine([])))
     assert json.loads(result.to_json())["samples"][0]["scores"]["mine"]["value"] == 0.5
     assert [row["mine"].reason for row in result.scores] == ["", "too_short", "missing_mood"]
-    assert "too_short" in reasons_told(result)
+    assert "too_short" in explain_reasons(result)

@@ -22,7 +22,7 @@ from localeval.metrics import METRICS, REASONS
 from localeval.report import html
 from localeval.report.html.detail import detail
 from localeval.report.html.translations import labels
-from localeval.report.tables import SCORES, STATEMENTS, cell
+from localeval.report.tables import cell
 from localeval.testing import FakeEngine, fake_judge
 from localeval.text.display import printable_lines
 from localeval.text.injection import KINDS
@@ -76,7 +76,7 @@ def test_the_policy_allows_the_pages_own_style_and_script_and_nothing_else() -> 
 
 
 def test_a_large_run_keeps_what_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "MOST_BYTES", 600_000)
+    monkeypatch.setattr(html, "MAX_BYTES", 600_000)
     path = tmp_path / "report.html"
     large(30, contexts=70_000, response=40_000, kinds_of=2).to_html(path)
     page = path.read_text(encoding="utf-8")
@@ -88,7 +88,7 @@ def test_a_large_run_keeps_what_fits(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_of_very_many_samples_the_worst_are_listed_and_as_many_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "MOST_LISTED", 6)
+    monkeypatch.setattr(html, "MAX_LISTED", 6)
     result = plain({str(tenth): {"faithfulness": Score(tenth / 10, tenth / 10)} for tenth in range(10)})
     page = page_of(result)
     ids = [int(row[1]) for row in rows_of(page)]
@@ -273,7 +273,7 @@ def test_tables_have_a_row_a_sample_or_statement(tmp_path: Path, monkeypatch: py
     ]
     judge = fake_judge(FakeEngine(ANSWERS))
     result = evaluate(samples, ["faithfulness"], judge, tmp_path, statements="sentences", explain=True)
-    assert rows(tmp_path / SCORES) == [
+    assert rows(tmp_path / "scores.csv") == [
         ["id", *("faithfulness" + part for part in ("", "_soft", "_status", "_reason"))],
         ["茶", "1.0", "0.625", "scored", ""],
         [f"'{EVIL}", "0.0", "0.25", "scored", ""],
@@ -281,7 +281,7 @@ def test_tables_have_a_row_a_sample_or_statement(tmp_path: Path, monkeypatch: py
         ["d", "", "", "failed", "engine_error"],
     ]
     tea, songs, sings = "Tea grows.", "It has 7 or 1,900 songs.", "'@Tea sings."
-    assert rows(tmp_path / STATEMENTS)[1:] == [
+    assert rows(tmp_path / "statements.csv")[1:] == [
         ["茶", "support", tea, tea, "0.75", "1", tea, "0", "", "", "It says so.", ""],
         ["茶", "support", songs, songs, "0.5", "1", "", "", "7 1900", "", "'-It may.", ""],
         [f"'{EVIL}", "support", sings, sings, "0.25", "0", "'=Tea sings.", "0", "", "", "'+Nothing.", ""],
@@ -308,7 +308,7 @@ def test_what_is_not_judged_stands_in_table_statements_and_page_with_its_reason(
     judge = fake_judge(FakeEngine([{"verdict": 0.75}]))
     result = evaluate([sample], ["faithfulness"], judge, tmp_path, statements="sentences")
     assert "not judged: 1 refusal" in str(result)
-    assert [(row[2], row[-1]) for row in rows(tmp_path / STATEMENTS)[2:]] == [
+    assert [(row[2], row[-1]) for row in rows(tmp_path / "statements.csv")[2:]] == [
         ("Sure!", "courtesy"),
         ("The price is not mentioned in the passages.", "refusal"),
     ]

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from localeval.engine.interface import EngineSettings
+from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError
 from localeval.report.progress import live_line
 from localeval.runs import cluster as ray_cluster

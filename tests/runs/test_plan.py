@@ -11,7 +11,8 @@ import pytest
 from localeval import METRICS, Judge, Plan, evaluate, plan
 from localeval.engine.benchmark import Speed, measure
 from localeval.engine.engine import Engine
-from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TokenUsage
+from localeval.engine.interface import ContextTooLong, EngineError, TokenUsage
+from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError
 from localeval.fitted.heads import file_text
 from localeval.judgements import JUDGEMENTS
@@ -173,7 +174,7 @@ def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytes
     monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: pytest.fail("loaded a second"))
     watch, more = Mock(), {**TEA, "response": "Tea sings."}
     with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge:
-        with pytest.raises(InputError, match=r"the judge needs about 0\.7 GB"):
+        with pytest.raises(InputError, match=r"tiny needs about 0\.7 GB"):
             evaluate([TEA], ["faithfulness"], judge, watch=watch, statements="sentences")
         evaluate([TEA], ["faithfulness"], judge, statements="sentences")
         evaluate([more], ["faithfulness"], judge, watch=watch, statements="sentences")
@@ -186,7 +187,6 @@ def test_the_speed_is_of_the_faster_of_two_rounds(tiny_path: Path, monkeypatch: 
     seconds = [1, 1024, 512, 1, 512, 768, 1, 24, 32]  # a warm-up and two rounds of each kind
     clock = Mock(perf_counter=Mock(side_effect=[time for taken in seconds for time in (9, 9 + taken)]))
     monkeypatch.setattr("localeval.engine.benchmark.time", clock)
-    monkeypatch.setattr("localeval.engine.probe.IN_CHILD", True)
     speed = measure(tiny_path, EngineSettings(n_ctx=2048, n_threads=1, width=8), behind=100)
     assert speed == Speed(prefill=512 / 512, token=512 / 8 / 16, step=24 / 8)
 

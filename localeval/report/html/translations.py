@@ -7,16 +7,15 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from localeval.fitted import heads
 from localeval.judgements.calibration import Calibration
 from localeval.metrics import METRICS, REASONS
-
-if TYPE_CHECKING:
-    from localeval.metrics.signature import Signature
+from localeval.metrics.signature import Signature
+from localeval.text.display import printable_lines
 
 PAGE_LANGUAGES = ("en", "zh")
 _SPAN = Markup('<span class="{0}" lang="{0}">{1}</span>')
@@ -49,6 +48,21 @@ def in_both_languages(key: str, **values: object) -> Markup:
     Markup('<span class="en" lang="en">scored</span><span class="zh" lang="zh">有分</span>')
     """
     return spans({language: words(key, language, **values) for language in PAGE_LANGUAGES})
+
+
+def named(kind: str, *names: str) -> Markup | str:
+    """Return the words of the first name that labels.toml has, under "KIND_NAME"; else the last name.
+
+    A judgement of your own names its decisions by words that the page does not know.
+
+    >>> named("label", "polite")
+    'polite'
+    """
+    for name in names:
+        key = f"{kind}_{name}"
+        if key in labels()["en"]:
+            return in_both_languages(key)
+    return printable_lines(names[-1])
 
 
 def spans(texts: Mapping[str, str]) -> Markup:
