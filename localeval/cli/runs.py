@@ -32,7 +32,8 @@ from localeval.report.text import as_text, reasons_told
 from localeval.runs import folder
 from localeval.runs import verify as verification
 from localeval.runs.rescore import rescore as rescore_run
-from localeval.runs.result import Result, results_text
+from localeval.runs.result import Result
+from localeval.runs.results_file import results_text
 from localeval.runs.shards import merge as merge_runs
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import drop_output, say

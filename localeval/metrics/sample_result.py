@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,9 @@ from pydantic import BaseModel, ConfigDict
 
 from localeval.judgements.calibration import Curves, calibrate
 from localeval.judgements.context import count_unjudged
-from localeval.metrics.score import Score
+from localeval.metrics import Metric, Score
+from localeval.metrics.summary import compute_all
+from localeval.options import Options
 from localeval.samples import Sample
 from localeval.system.versions import digest
 
@@ -58,6 +60,19 @@ class SampleResult:
     def calibrated(self) -> Mapping[str, Any]:
         """Return the records with calibrated probabilities of support, as the metrics read them."""
         return calibrate(self.records, self.curves)
+
+
+def score_records(
+    sample: Sample,
+    metrics: Sequence[Metric],
+    records: Mapping[str, BaseModel],
+    keys: Mapping[str, str],
+    options: Options,
+    curves: Curves,
+) -> SampleResult:
+    """Compute a sample's scores by these metrics from its raw records, which `curves` calibrate."""
+    scores = compute_all(metrics, sample, records, options, curves)
+    return SampleResult(sample, scores, records, curves, options.threshold, keys)
 
 
 def sample_sha256(sample: Sample) -> str:

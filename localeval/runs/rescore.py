@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,21 +11,20 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.errors import InputError
-from localeval.fitted.heads import heads_for
+from localeval.fitted.heads import Head, heads_for
 from localeval.judgements import JudgeContext, Judgement, Records, make_records, with_needs
 from localeval.judgements.calibration import Curves, curves_for
 from localeval.judgements.journal import JOURNAL, JournalFile, find, key_of
-from localeval.metrics.signature import build_signature
-from localeval.metrics.summary import choose_metrics, compute_all, scorable
+from localeval.metrics import Metric
+from localeval.metrics.sample_result import score_records
+from localeval.metrics.signature import Signature, build_signature
+from localeval.metrics.summary import choose_metrics, scorable
 from localeval.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
 from localeval.runs.evaluate import metrics_for
 from localeval.runs.result import Result, ScoredSamples
 from localeval.samples import Sample
 from localeval.text.display import join_some
-
-Keys = Mapping[str, str]  # judgement -> the key of its line in the journal
-KeyedRecord = tuple[BaseModel, str] | None  # a record and its key
 
 
 def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options: Any) -> Result:
@@ -42,7 +40,8 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     >>> rescore("runs/answers", threshold=0.7)["faithfulness"].value         # doctest: +SKIP
     0.571
     """
-    if fixed := sorted(set(options) - set(ARITHMETIC)):
+    fixed = sorted(set(options) - set(ARITHMETIC))
+    if fixed:
         raise InputError(
             f"{fixed[0]} can't be changed without judging again; rescore takes {', '.join(ARITHMETIC)}. "
             "For another judging use `evaluate`."
@@ -50,63 +49,119 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     path = Path(folder)
     samples, config = run_folder.read_run(path)
     if metrics is not None:
-        metrics_for(metrics, samples)  # raises for a column that no sample has, as `evaluate` does
-    original, selected = config.signature, choose_metrics(config.metrics if metrics is None else metrics)
+        # Raises for a column that no sample has, as `evaluate` does.
+        metrics_for(metrics, samples)
+    selected = choose_metrics(config.metrics if metrics is None else metrics)
     choices = Options.read({**config.options, **options})
     heads = heads_for(config.engine.model, choices)
-    if "support" in original.judgements and "calibration" not in options:
-        curves: Curves = original.calibration
-    else:
-        curves = curves_for(config.engine.model, choices, heads, original.judgements)
-
-    def unloaded(name: str) -> Any:  # a key needs only the signatures of embedder and classifier
-        return lambda: SimpleNamespace(signature=lambda: config.beside.get(name, {}))
-
-    engine: Any = None  # it is never asked
-    context = JudgeContext(engine, choices, unloaded("embedder"), unloaded("classifier"), heads=heads)
+    curves = _curves(config, choices, heads, "calibration" in options)
     stored = run_folder.load(path) if (path / run_folder.RESULTS).exists() else None
-    lines, engine_of_run = JournalFile(path / JOURNAL), config.engine.model_dump()
-
-    def find_keyed(keys: Keys, judgement: Judgement, sample: Sample, records: Records) -> KeyedRecord:
-        """Read the record under the key in the results, of any version, or else under this version's key."""
-        key = keys.get(judgement.name, "")
-        if not key or (record := find(lines, judgement, key)) is None:
-            key = key_of(judgement, context, sample, records, engine_of_run)
-            record = find(lines, judgement, key)
-        return None if record is None else (record, key)
-
+    signature = _signature(config, selected, choices, curves)
+    finder = _StoredRecords(path, config, choices, heads)
+    scored = ScoredSamples(samples, finder.lines, signature)
     # A reason explains a verdict, so it is kept only where the verdicts are decided as before.
-    keeps_reasons = curves == original.calibration and choices.threshold == original.threshold
+    keeps_reasons = curves == config.signature.calibration and choices.threshold == config.signature.threshold
     missing: dict[str, list[str]] = defaultdict(list)
-
-    current = build_signature(original.model_copy(update=config.beside), selected, choices, curves)
-    scored = ScoredSamples(samples, lines, current)
-    for index, sample in enumerate(samples):
-        keys = stored.samples[index].keys if stored else {}
+    for position, sample in enumerate(samples):
+        known_keys = stored.samples[position].keys if stored else {}
         required = [name for metric in scorable(selected, sample) for name in metric.judgements]
-        records, record_keys = make_records(sample, required, partial(find_keyed, keys))
+        records, keys = finder.find_all(sample, required, known_keys)
         for judgement in with_needs(required):
             if judgement.name not in records:
                 missing[judgement.name].append(sample.id)
-        if not missing:
-            scores = compute_all(selected, sample, records, choices, curves)
-            if "support" in record_keys and keeps_reasons and "reasons" in keys:
-                record_keys["reasons"] = keys["reasons"]
-            scored.put(index, sample, scores, records, record_keys)
+        if missing:
+            continue
+        if keeps_reasons and "support" in keys and "reasons" in known_keys:
+            keys["reasons"] = known_keys["reasons"]
+        scored.put(position, score_records(sample, selected, records, keys, choices, curves))
     if missing:
-        lacking = [
-            f"{name} of {len(ids)} sample{'s' * (len(ids) > 1)} ({join_some(ids, 5)})"
-            for name, ids in missing.items()
-        ]
-        names = ",".join(dict.fromkeys([*config.metrics, *(m.name for m in selected)]))
-        raise InputError(
-            f"{folder}: the journal does not hold {', '.join(lacking)}; give the run's `evaluate` command "
-            f"again with -m {names}, which makes just that."
+        raise _incomplete(folder, missing, config.metrics, selected)
+    return Result(
+        scored,
+        [metric.name for metric in selected],
+        signature,
+        network=stored.network if stored else None,
+        skipped=config.skipped,
+    )
+
+
+def _curves(
+    config: run_folder.StoredRunConfig, options: Options, heads: Mapping[str, Head], calibrated_anew: bool
+) -> Curves:
+    """Return the curves of the run, or those that the caller chose, or that hold for judgements new to it."""
+    run = config.signature
+    if "support" in run.judgements and not calibrated_anew:
+        return run.calibration
+    return curves_for(config.engine.model, options, heads, run.judgements)
+
+
+def _signature(
+    config: run_folder.StoredRunConfig, metrics: Sequence[Metric], options: Options, curves: Curves
+) -> Signature:
+    """Return the signature of the new scores; prompts and judgements have the run's versions."""
+    run = config.signature
+    models = run.model_copy(update=config.auxiliary_signatures)
+    current = build_signature(models, metrics, options, curves)
+    return current.model_copy(
+        update={
+            "prompts": {name: run.prompts.get(name, new) for name, new in current.prompts.items()},
+            "judgements": {name: run.judgements.get(name, new) for name, new in current.judgements.items()},
+        }
+    )
+
+
+class _StoredRecords:
+    """Finds the records of samples in the journal of a run."""
+
+    def __init__(
+        self, folder: Path, config: run_folder.StoredRunConfig, options: Options, heads: Mapping[str, Head]
+    ) -> None:
+        self.lines = JournalFile(folder / JOURNAL)
+        self._engine = config.engine.model_dump()
+
+        # A key needs only the signatures of embedder and classifier.
+        def unloaded(name: str) -> Any:
+            return lambda: SimpleNamespace(signature=lambda: config.auxiliary_signatures.get(name, {}))
+
+        engine: Any = None
+        self._context = JudgeContext(
+            engine, options, unloaded("embedder"), unloaded("classifier"), heads=dict(heads)
         )
-    versions = {
-        "prompts": {name: original.prompts.get(name, new) for name, new in current.prompts.items()},
-        "judgements": {name: original.judgements.get(name, new) for name, new in current.judgements.items()},
-    }
-    signature = current.model_copy(update=versions)
-    network = stored.network if stored else None
-    return Result(scored, [m.name for m in selected], signature, network=network, skipped=config.skipped)
+
+    def find_all(
+        self, sample: Sample, required: Sequence[str], known_keys: Mapping[str, str]
+    ) -> tuple[dict[str, BaseModel], dict[str, str]]:
+        """Return the records of these judgements that are there, and their keys.
+
+        known_keys  judgement -> the key of its record in the results of the run, which may be of an older
+                    version of the judgement
+        """
+
+        def find_record(
+            judgement: Judgement, sample: Sample, records: Records
+        ) -> tuple[BaseModel, str] | None:
+            known_key = known_keys.get(judgement.name)
+            if known_key is not None:
+                record = find(self.lines, judgement, known_key)
+                if record is not None:
+                    return record, known_key
+            key = key_of(judgement, self._context, sample, records, self._engine)
+            record = find(self.lines, judgement, key)
+            return None if record is None else (record, key)
+
+        return make_records(sample, required, find_record)
+
+
+def _incomplete(
+    folder: str | Path, missing: Mapping[str, Sequence[str]], run: Sequence[str], selected: Sequence[Metric]
+) -> InputError:
+    """Return the error that names what the journal lacks; `run` has the names of the run's metrics."""
+    lacking = []
+    for name, ids in missing.items():
+        samples = "1 sample" if len(ids) == 1 else f"{len(ids)} samples"
+        lacking.append(f"{name} of {samples} ({join_some(ids, 5)})")
+    names = ",".join(dict.fromkeys([*run, *(metric.name for metric in selected)]))
+    return InputError(
+        f"{folder}: the journal does not hold {', '.join(lacking)}; give the run's `evaluate` command "
+        f"again with -m {names}, which makes just that."
+    )

@@ -352,7 +352,7 @@ def test_evaluate_frees_what_it_loaded_and_leaves_what_was_open(loads: list[tupl
         metrics = [metric, Faithfulness(), Faithfulness(fake_judge(engine), name="own")]
         result = evaluate(ROWS[:1], metrics, llm="given.gguf")
         assert repr(result) == "{'open': 0.5000, 'faithfulness': 0.5000, 'own': 0.5000}"
-        interrupted = patch.object(Faithfulness, "judged", side_effect=KeyboardInterrupt)
+        interrupted = patch.object(Closing, "generate", side_effect=KeyboardInterrupt)
         with interrupted, pytest.raises(KeyboardInterrupt):
             evaluate(ROWS, [Faithfulness()], llm="given.gguf")
         closed = [(model, loaded.closed) for model, loaded in loads]
@@ -372,7 +372,7 @@ def test_an_auxiliary_model_is_opened_by_its_name_once_and_closed(
 ) -> None:
     model = Mock(embed=FakeEmbedder(VECTORS).embed, support=FakeClassifier(BOTH).support)
     model.signature.return_value = {"name": "auxiliary", "sha256": "1" * 64}
-    monkeypatch.setattr(f"localeval.engine.{place}.load", load := Mock(return_value=model))
+    monkeypatch.setattr(f"localeval.auxiliary.{place}.load", load := Mock(return_value=model))
     alone = Judge(Asking([QUESTION]) if "Embedder" in place else FakeEngine(STATEMENTS), model.signature())
     with metric(alone, *arguments) as scorer:
         assert scorer.invoke({**INPUTS, **PAIR}) == scorer.invoke({**INPUTS, **PAIR}) == pytest.approx(1.0)

@@ -40,7 +40,9 @@ CHOICES = [
 
 def planned(judge: Judge, samples: list[Sample], metrics: str, most: int = 0, **options: Any) -> Plan:
     """A plan that measures nothing."""
-    return make_plan(samples, choose_metrics(metrics.split(",")), judge, Options.read(options), most=most)
+    return make_plan(
+        samples, choose_metrics(metrics.split(",")), judge, Options.read(options), max_counted=most
+    )
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +136,7 @@ def test_of_many_samples_a_part_evenly_spread_stands_for_all(tmp_path: Path) -> 
     for number in (200, 201):  # the new one is not among the 100 looked at
         judge, watch = steady_judge(SteadyEngine()), Mock()
         evaluate(samples[:number], ["faithfulness"], judge, tmp_path, watch=watch, statements="sentences")
-    (line,) = watch.begin.call_args.args[0].summary()
+    (line,) = watch.on_plan.call_args.args[0].summary()
     assert ("no model is asked" in line, "100 of 201 samples" in line) == (False, True)
 
 
@@ -142,11 +144,11 @@ def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Pa
     first, second = Mock(), Mock()
     evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path, watch=first)
     record = json.loads((tmp_path / PLAN).read_text())
-    assert first.took.call_args.args[2]["faithfulness"].value == 1.0
+    assert first.on_sample.call_args.args[2]["faithfulness"].value == 1.0
     assert (record["to_make"], record["kept"], record["samples"]) == (2, 0, 1)
-    assert record["rows"] == first.begin.call_args.args[0].spent.total
+    assert record["rows"] == first.on_plan.call_args.args[0].spent.total
     evaluate([TEA], ["faithfulness"], NEVER, output=tmp_path, watch=second)
-    assert (second.begin.call_args.args[0].to_make, second.begin.call_args.args[0].kept) == (0, 2)
+    assert (second.on_plan.call_args.args[0].to_make, second.on_plan.call_args.args[0].kept) == (0, 2)
     assert json.loads((tmp_path / PLAN).read_text()) == record
 
 
@@ -177,7 +179,7 @@ def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytes
             evaluate([TEA], ["faithfulness"], judge, watch=watch, statements="sentences")
         evaluate([TEA], ["faithfulness"], judge, statements="sentences")
         evaluate([more], ["faithfulness"], judge, watch=watch, statements="sentences")
-        assert (watch.begin.call_args.args[0].to_make, watch.begin.call_args.args[0].memory) == (2, None)
+        assert (watch.on_plan.call_args.args[0].to_make, watch.begin.call_args.args[0].memory) == (2, None)
         assert plan([more], ["faithfulness"], judge).speed is None
 
 
