@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from localeval.analysis.compare import Comparison as Comparison
     from localeval.analysis.compare import compare as compare
+    from localeval.engine.architectures import Architecture as Architecture
+    from localeval.engine.architectures import register_architecture as register_architecture
     from localeval.errors import InputError as InputError
     from localeval.errors import LocalevalError as LocalevalError
     from localeval.errors import ModelError as ModelError
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from localeval.metrics import Metric as Metric
     from localeval.metrics import Score as Score
     from localeval.metrics import register as register
+    from localeval.report.formats import register_format as register_format
     from localeval.runs.evaluate import aevaluate as aevaluate
     from localeval.runs.evaluate import evaluate as evaluate
     from localeval.runs.evaluate import plan as plan
@@ -39,10 +42,12 @@ if TYPE_CHECKING:
     from localeval.system.offline import offline as offline
 
 _MODULES = {
+    "analysis.compare": ["Comparison", "compare"],
+    "engine.architectures": ["Architecture", "register_architecture"],
     "errors": ["InputError", "LocalevalError", "ModelError", "NetworkRefused", "NotComparable"],
     "judge": ["Judge"],
     "metrics": ["METRICS", "Metric", "Score", "register"],
-    "analysis.compare": ["Comparison", "compare"],
+    "report.formats": ["register_format"],
     "runs.evaluate": ["aevaluate", "evaluate", "plan"],
     "runs.plan": ["Plan"],
     "runs.rescore": ["rescore"],

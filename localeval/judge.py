@@ -17,14 +17,10 @@ from pydantic import BaseModel
 
 from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.engine import Engine
-from localeval.engine.interface import (
-    EmbeddingModel,
-    EngineError,
-    EngineSettings,
-    EntailmentModel,
-    TreeEngine,
-)
+from localeval.engine.interface import EmbeddingModel, EngineError, EntailmentModel, TreeEngine
 from localeval.engine.prefix_cache import PrefixCache
+from localeval.engine.probe import check_weights, probe_vocabulary
+from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError
 from localeval.fitted.heads import Head, heads_for
 from localeval.judgements import Failure, JudgeContext, Judgement, Records, ask, make_records, with_needs
@@ -134,10 +130,12 @@ class Judge:
         """
         if not isinstance(model, str | os.PathLike):
             raise InputError(f"judge is {shorten(repr(model), 60)}; give a Judge, a catalog name or a path.")
-        cache_prefix = settings.pop("keep_trunks", cache_prefix)  # its name in 0.1
         parsed = EngineSettings.read(settings)
         files = resolve(model, kind="judge")
-        engine = Engine(files.path, parsed, PrefixCache(files.sha256, parsed) if cache_prefix else None)
+        probe_vocabulary(files, parsed)
+        prefix_cache = PrefixCache(files.sha256, parsed) if cache_prefix else None
+        # Before the weights are loaded, at the first question, they are tried in another process.
+        engine = Engine(files.paths, parsed, prefix_cache, before_loading=partial(check_weights, files))
         identity = {"name": files.name, "sha256": files.sha256, "size": files.size}
         judge = cls(engine, identity, files.source, AuxiliaryModels(embedder, classifier, parsed.n_threads))
         # Another process can't be given a model's object, and a name would lose the object's settings.
@@ -225,7 +223,7 @@ class Judge:
                 record = ask(judgement, context, sample, records)
                 own_key = key if is_believed(record) else key_of_failure(key, sample)
                 seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
-                cost = {"seconds": seconds, "rows": spent.total, "spent": spent.stored()}
+                cost = {"seconds": seconds, "tokens": spent.total, "spent": spent._asdict()}
                 journal.put(own_key, judgement.name, sample.id, record.model_dump(mode="json"), cost)
                 if is_believed(record) and clock.has_passed():
                     failure = clock.failure()
@@ -259,10 +257,12 @@ class Judge:
     def heads(self, options: Options) -> dict[str, Head]:
         """Return the heads fitted for this judge, by language; often none.
 
-        Raises as `heads_for`, and InputError for a head whose shape is not that of the model.
+        Raises as `heads_for`, and InputError for a head whose shape is not that of the model, or a model
+        that can't be read.
         """
         heads = heads_for(str(self.model["sha256"]), options)
-        if isinstance(self.engine, Engine):
+        if heads and isinstance(self.engine, Engine):
+            self.engine.check_readable()
             for head in heads.values():
                 head.check_fits(self.engine.width(), self.engine.layers())
         return heads

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass as plain_dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
+from pydantic.fields import FieldInfo
 
 from localeval.errors import InputError
 from localeval.prompts import LANGUAGES, Prompt, is_prompt_text, load_prompt, read_file, text_of
@@ -38,15 +40,39 @@ def _prompt_texts(prompts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[st
     return {name: {language: text_of(p) for language, p in texts.items()} for name, texts in prompts.items()}
 
 
-_Path = Annotated[
-    str, BeforeValidator(lambda value: os.fspath(value) if isinstance(value, os.PathLike) else value)
-]
+def _path_text(value: object) -> object:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+_Path = Annotated[str, BeforeValidator(_path_text)]
 _Prompts = Mapping[_Prompted, Mapping[Literal["en", "zh"], _Path]]
+
+
+@plain_dataclass(frozen=True)
+class Use:
+    """Where an option counts, as a part of its field's type.
+
+    only_arithmetic  it changes scores, but no judgement from which a score is computed: `rescore` takes it
+    in_signature     the signature has it; else other fields of the signature cover it, or it changes no score
+    on_command_line  the commands that judge have it
+    """
+
+    only_arithmetic: bool = False
+    in_signature: bool = True
+    on_command_line: bool = True
+
+
+_ONLY_ARITHMETIC = Use(only_arithmetic=True)
+_NOT_IN_SIGNATURE = Use(in_signature=False)
 
 
 @dataclass(frozen=True, config=STRICT)
 class Options(Settings):
-    """Keyword arguments of `evaluate` and `Judge.score`, and options of the command line, declared once."""
+    """Keyword arguments of `evaluate` and `Judge.score`.
+
+    An option is declared here alone: the commands' options, the tables of the pages, what `rescore` takes and
+    what a signature has are made from these fields (see `Use`).
+    """
 
     statements: Literal["llm", "sentences"] = Field(
         default="llm",
@@ -58,7 +84,7 @@ class Options(Settings):
         description="direct reads the probability at once; reasoned lets the model write a reason first, "
         "which is slower and gives other probabilities.",
     )
-    explain: bool = Field(
+    explain: Annotated[bool, _NOT_IN_SIGNATURE] = Field(
         default=False,
         description="Add a reason to each verdict on a statement of the response that faithfulness counts; "
         "changes no value and no probability.",
@@ -70,7 +96,7 @@ class Options(Settings):
         "sentences, which is faster; auto reads if a head was fitted to many long responses and this one has "
         "three sentences or more and no reference, and else asks.",
     )
-    threshold: Number = Field(
+    threshold: Annotated[Number, _ONLY_ARITHMETIC] = Field(
         default=0.5, ge=0, le=1, description="Probability from which a verdict counts as yes."
     )
     seed: Whole = Field(default=0, ge=0, le=2**32 - 1, description="Seed of all draws.")
@@ -78,26 +104,32 @@ class Options(Settings):
         default=10, ge=1, le=100, description="Questions that answer_relevance draws from the response."
     )
     temperature: Number = Field(default=0.5, ge=0, le=2, description="Of the draws; at 0 they are all equal.")
-    relevance: Literal["question", "draws", "ragas"] = Field(
+    relevance: Annotated[Literal["question", "draws", "ragas"], _ONLY_ARITHMETIC] = Field(
         default="question",
         description="Whose sufficiency counts in answer_relevance: the real question's, each drawn one's, or "
         "the highest of the drawn ones as in ragas, which draws three (--questions 3).",
     )
-    mode: Literal["f1", "precision", "recall"] = Field(
+    mode: Annotated[Literal["f1", "precision", "recall"], _ONLY_ARITHMETIC] = Field(
         default="f1", description="Kind of factual_correctness; f1 is F-beta."
     )
-    beta: Number = Field(
+    beta: Annotated[Number, _ONLY_ARITHMETIC] = Field(
         default=1.0, ge=0.01, le=100, description="Beta of factual_correctness: above 1, recall weighs more."
     )
-    prompts: Annotated[_Prompts, AfterValidator(_prompt_texts)] = Field(
+    prompts: Annotated[
+        _Prompts, AfterValidator(_prompt_texts), Use(in_signature=False, on_command_line=False)
+    ] = Field(
         default_factory=dict, description="Judgement -> language -> a prompt file, as its path or its text."
     )
-    calibration: Annotated[_Path, AfterValidator(partial(_file_text, "card"))] = Field(
+    calibration: Annotated[
+        _Path,
+        AfterValidator(partial(_file_text, "card")),
+        Use(only_arithmetic=True, in_signature=False),
+    ] = Field(
         default="auto",
         description="auto (the shipped one that was fitted for exactly this judge, its prompts and options; "
         "else probabilities stay raw), none, or a file that `localeval card` wrote.",
     )
-    head: Annotated[_Path, AfterValidator(partial(_file_text, "fit"))] = Field(
+    head: Annotated[_Path, AfterValidator(partial(_file_text, "fit")), _NOT_IN_SIGNATURE] = Field(
         default="auto",
         description="auto (the shipped one that was fitted for exactly this judge), none (nothing is decided "
         "by reading), or a file that `localeval fit` wrote.",
@@ -132,5 +164,22 @@ class Options(Settings):
 
 DEFAULTS = Options()
 
-# Options that change scores, but no judgement from which a score is computed.
-ARITHMETIC = ("threshold", "relevance", "mode", "beta", "calibration")
+
+def option_fields() -> dict[str, FieldInfo]:
+    """Return name -> field, with type, default and description, in the order of their declaration."""
+    fields: dict[str, FieldInfo] = vars(Options)["__pydantic_fields__"]
+    return fields
+
+
+def use_of(name: str) -> Use:
+    """Return where the option counts.
+
+    >>> use_of("calibration")
+    Use(only_arithmetic=True, in_signature=False, on_command_line=True)
+    """
+    uses = [item for item in option_fields()[name].metadata if isinstance(item, Use)]
+    return uses[0] if uses else Use()
+
+
+ARITHMETIC = tuple(name for name in option_fields() if use_of(name).only_arithmetic)
+"""The options that change scores, but no judgement from which a score is computed."""

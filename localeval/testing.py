@@ -20,19 +20,18 @@ from localeval.engine.dry_run import blank_states
 from localeval.engine.interface import (
     ContextTooLong,
     EngineError,
-    EngineSettings,
     Frame,
     Likelihood,
     Reply,
-    States,
     TokenUsage,
+    TokenValues,
     TreeEngine,
 )
+from localeval.engine.settings import EngineSettings
 from localeval.judge import Judge
 from localeval.judgements.calibration import calibrate
-from localeval.judgements.reading import GroundingRecord
-from localeval.judgements.support import SupportRecord
-from localeval.metrics import METRICS, Score
+from localeval.judgements.decision import OF_ANSWER, list_decisions
+from localeval.metrics import Score, find_metric
 from localeval.metrics.score import explain
 from localeval.options import Options
 from localeval.prompts import PromptPrefix
@@ -63,27 +62,42 @@ def assert_score(
     score = judge.score(metric, sample, **options)
     if score.value is not None and at_least <= score.value <= at_most:
         return score
-    bounds = [f"at least {at_least}"] * (at_least > 0) + [f"at most {at_most}"] * (at_most < 1)
-    expected = f"expected {' and '.join(bounds) or 'a score'}"
+    expected = f"expected {_bounds(at_least, at_most)}"
     if score.value is None:
         raise AssertionError(f"{metric} is {score.status} ({explain(score.reason)}); {expected}.")
-    choices = Options.read(options)
-    # `score` left its judgements in memory: the judge is not asked again.
-    records = judge.judge(Sample.read(sample, "Sample"), METRICS[metric].judgements, choices, judge.memory)
     crossed = at_least if score.value < at_least else at_most
     lines = [f"{metric} is {digits(score.value, crossed)}; {expected}."]
-    for name, record in calibrate(records, judge.curves(choices)).items():
-        verdicts: list[tuple[str, Any]] = []
-        if isinstance(record, SupportRecord):
-            verdicts = [(x.statement, x) for x in record.verdicts]
-        elif isinstance(record, GroundingRecord):
-            verdicts = [(x.sentence, x) for x in record.sentences]
-        for text, verdict in verdicts:
-            if verdict.probability < choices.threshold:
-                evidence = f'evidence: "{verdict.evidence.text}"' if verdict.evidence else "no evidence"
-                probability = digits(verdict.probability, choices.threshold, 2)
-                lines.append(printable(f'not supported ({name}, {probability}): "{text}"; {evidence}'))
+    lines += _missed_decisions(judge, metric, Sample.read(sample, "Sample"), Options.read(options))
     raise AssertionError("\n".join(lines))
+
+
+def _bounds(at_least: float, at_most: float) -> str:
+    bounds = []
+    if at_least > 0:
+        bounds.append(f"at least {at_least}")
+    if at_most < 1:
+        bounds.append(f"at most {at_most}")
+    return " and ".join(bounds) or "a score"
+
+
+def _missed_decisions(judge: Judge, metric: str, sample: Sample, options: Options) -> list[str]:
+    """Describe each text of the answer that was decided with no, with its probability and evidence."""
+    # `score` left its judgements in memory: the judge is not asked again.
+    records = judge.judge(sample, find_metric(metric).judgements, options, judge.memory)
+    lines = []
+    for listed in list_decisions(sample, calibrate(records, judge.curves(options)), options.threshold):
+        if listed.kind not in OF_ANSWER:
+            continue
+        for one in listed.decisions:
+            if one.probability is None or one.is_yes:
+                continue
+            evidence = f'evidence: "{one.evidence.text}"' if one.evidence else "no evidence"
+            probability = digits(one.probability, one.threshold, 2)
+            label = one.label or "decided with yes"
+            lines.append(
+                printable(f'not {label} ({listed.judgement}, {probability}): "{one.text}"; {evidence}')
+            )
+    return lines
 
 
 @dataclass(frozen=True)
@@ -146,7 +160,7 @@ class FakeEngine(TreeEngine):
         self.spent = self.spent.plus(context=len(context), items=sum(map(len, items)))
         return [self._reply(schema) for _ in items]
 
-    def read(self, context: str, item: str, layer: int) -> States:
+    def read(self, context: str, item: str, layer: int) -> TokenValues:
         """Return blank states, from which a head computes its bias."""
         if len(context) + len(item) > self.settings.n_ctx:
             raise ContextTooLong("the fake's context is full")

@@ -17,7 +17,8 @@ from rich.table import Table
 
 from localeval import Judge, read_samples
 from localeval.engine.benchmark import Speed, measure
-from localeval.engine.interface import EngineSettings, TokenUsage
+from localeval.engine.interface import TokenUsage
+from localeval.engine.settings import EngineSettings
 from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.runs.evaluate import evaluate

@@ -148,10 +148,10 @@ def judge_support(
                 entry = {
                     "p": probabilities,
                     "s": seconds,
-                    "rows": spent.total - spent.prefix,
+                    "tokens": spent.total - spent.prefix,
                 }
                 journal.put(key, "support", sample.id, entry, {})
-            outcome[sample.id] = (entry["p"], entry["s"], entry["rows"])
+            outcome[sample.id] = (entry["p"], entry["s"], entry["tokens"])
     return outcome
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from localeval import Judge, Result, evaluate
 from localeval.engine.engine import Engine
-from localeval.engine.interface import EngineSettings
+from localeval.engine.settings import EngineSettings
 from localeval.system.offline import SWITCHES
 from tests.steady import SteadyEngine, steady_judge
 from tests.tiny import write_tiny_model
@@ -42,7 +42,7 @@ def tiny_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny(tiny_path: Path) -> Iterator[Engine]:
-    engine = Engine(tiny_path, EngineSettings(n_ctx=8192, n_threads=1))
+    engine = Engine([tiny_path], EngineSettings(n_ctx=8192, n_threads=1))
     yield engine
     engine.close()
 

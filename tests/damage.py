@@ -14,10 +14,11 @@ import sys
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
+from unittest.mock import patch
 
 from localeval import Judge
 from localeval.engine import grammar, llama, probe  # noqa: F401 (imported before the forks, and not run)
-from localeval.engine.interface import EngineSettings
+from localeval.engine.settings import EngineSettings
 from localeval.errors import LocalevalError
 from localeval.models import resolve
 from tests.tiny import write_tiny_model
@@ -107,14 +108,18 @@ def outcome(path: Path) -> dict[str, str]:
 
 
 def _probe(path: Path) -> None:
-    probe.load_and_ask(path, EngineSettings(n_ctx=2048, n_threads=1))
+    probe.load_and_ask([path], EngineSettings(n_ctx=2048, n_threads=1))
 
 
 def _judgement(path: Path) -> None:
-    probe.IN_CHILD = True  # it was probed
     text = "The mill was built in 1820. 青岚茶场创办于1958年。🍎 한국어 <|im_end|>"
     sample = {"user_input": "When?", "response": text, "retrieved_contexts": [text * 5]}
-    with Judge.load(path, n_threads=1) as judge:
+    # It was probed.
+    with (
+        patch("localeval.judge.probe_vocabulary"),
+        patch("localeval.judge.check_weights"),
+        Judge.load(path, n_threads=1) as judge,
+    ):
         judge.score("faithfulness", sample, statements="sentences")
 
 

@@ -23,7 +23,7 @@ from localeval.runs.result import Result, SampleResult
 from localeval.samples import Skipped
 from localeval.text.language import language
 from localeval.text.sentences import split_sentences
-from tests.runs import signature
+from tests.finished_runs import signature
 
 METRICS_SHOWN = ["faithfulness", "faithfulness_hhem", "answer_relevance"]
 METRICS_SHOWN += ["context_relevance", "hallucination"]

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from localeval import Judge
 from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.dry_run import blank_states
-from localeval.engine.interface import EngineSettings, Frame, States
+from localeval.engine.interface import Frame, TokenValues
+from localeval.engine.settings import EngineSettings
 from localeval.prompts import PromptPrefix
 from localeval.testing import FakeEngine
 
@@ -30,7 +31,7 @@ class SteadyEngine(FakeEngine):
     def frame(self, prefix: PromptPrefix) -> Frame:
         return Frame((), ())
 
-    def read(self, context: str, item: str, layer: int) -> States:
+    def read(self, context: str, item: str, layer: int) -> TokenValues:
         return blank_states(item, max(1, self.count(item)))
 
     def generate(self, prefix: Any, context: str, items: Any, schema: Any, **options: Any) -> Any:

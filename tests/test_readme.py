@@ -10,8 +10,7 @@ import pytest
 
 from localeval import Judge, Result, compare, evaluate, plan
 from localeval.cli import commands
-from localeval.cli.evaluate import evaluate as evaluate_command
-from localeval.cli.evaluate import score
+from localeval.cli.evaluate import evaluate_command, score_command
 from localeval.engine.benchmark import Speed
 from localeval.metrics import METRICS
 from localeval.report.text import as_text
@@ -58,7 +57,9 @@ def test_the_commands_of_the_first_screen_are_scripts_of_the_checkout() -> None:
 def test_every_metric_and_every_option_is_in_its_table() -> None:
     assert all(f"| `{name}`" in PAGES["localeval/metrics"] for name in METRICS)
     assert all(f"`{name}`" in PAGES["."] for name in METRICS)
-    variables = {option.envvar for command in (evaluate_command, score) for option in command.params} - {None}
+    variables = {
+        option.envvar for command in (evaluate_command, score_command) for option in command.params
+    } - {None}
     assert [name for name in variables if f"`{name}`" not in PAGES["localeval/cli"]] == []
 
 

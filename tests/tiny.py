@@ -27,17 +27,19 @@ def write_tiny_model(
     trained: int = N_CTX,
     bos: bool = False,
     added: Sequence[str] = (),
+    architecture: str = "qwen2",
 ) -> Path:
     """Write the model to `path` and return it; with a `pooling` it calls itself a model for embeddings.
 
-    lost     a byte whose embedding is NaN: the model answers with NaN to every text that has it
-    trained  number of tokens of context that it says it was trained on
-    bos      whether it says that <|endoftext|> stands before every text
-    added    texts of tokens that are typed as added by a user; further ones, or some of `CONTROL`
+    lost          a byte whose embedding is NaN: the model answers with NaN to every text that has it
+    trained       number of tokens of context that it says it was trained on
+    bos           whether it says that <|endoftext|> stands before every text
+    added         texts of tokens that are typed as added by a user; further ones, or some of `CONTROL`
+    architecture  what it calls itself
     """
     tokens, merges = _vocabulary()
     tokens += [text for text in added if text not in tokens]
-    writer = _begun(path, template, trained, bos)
+    writer = _begun(path, template, trained, bos, architecture)
     if pooling:
         writer.add_pooling_type(gguf.PoolingType(pooling))
     writer.add_tokenizer_model(tokenizer)
@@ -72,8 +74,14 @@ def write_tiny_spm(path: Path, prefix: bool) -> Path:
     return _written(writer, path, _tensors(len(tokens)))
 
 
-def _begun(path: Path, template: str | None, trained: int = N_CTX, bos: bool = False) -> gguf.GGUFWriter:
-    writer = gguf.GGUFWriter(path, "qwen2")
+def _begun(
+    path: Path,
+    template: str | None,
+    trained: int = N_CTX,
+    bos: bool = False,
+    architecture: str = "qwen2",
+) -> gguf.GGUFWriter:
+    writer = gguf.GGUFWriter(path, architecture)
     writer.add_context_length(trained)
     writer.add_embedding_length(N_EMBD)
     writer.add_block_count(N_LAYERS)

@@ -5,20 +5,29 @@ from __future__ import annotations
 import json
 import statistics
 from collections import Counter, defaultdict
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.analysis import card_figures as figures
-from localeval.analysis import labels
-from localeval.analysis.card_figures import MARKED_METRIC, Part
-from localeval.errors import InputError
+from localeval.analysis import agreement
+from localeval.analysis.card_figures import Part, measure_parts, not_scored
+from localeval.analysis.card_kinds import (
+    ALL_SUPPORTED,
+    CardKindName,
+    JudgedSample,
+    LabelKind,
+    LabelledPairs,
+    LabelledSamples,
+    LabelledSentences,
+)
+from localeval.analysis.card_refit import refit
+from localeval.analysis.labels import are_pairs
 from localeval.fitted.heads import file_text
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for
 from localeval.judgements.journal import JOURNAL, JournalFile
+from localeval.metrics import Metric
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import choose_metrics
 from localeval.options import Options
@@ -28,11 +37,11 @@ from localeval.runs.result import Result
 from localeval.samples import Samples
 from localeval.system.files import atomic_write, is_same, writing
 
-CardKind = Literal["labels", "pairs", "sentences"]
+Bins = list[tuple[float, float, int]]
 
 
 class Card(BaseModel):
-    """A judge card. `rows` (tokens decoded) and `seconds` are medians per sample, without prefixes.
+    """A judge card. `tokens` (read and written by the judge, without prefixes) and `seconds` are medians.
 
     kind          what was labelled: samples, pairs of a better and a worse side, or sentences
     not_scored    reason -> number of samples without a score
@@ -46,21 +55,21 @@ class Card(BaseModel):
 
     metric: str
     dataset: str
-    kind: CardKind
+    kind: CardKindName
     parts: list[Part]
     not_scored: dict[str, int]
     baseline: str
-    rows: float | None
+    tokens: float | None
     seconds: float | None
     in_force: dict[str, dict[str, Any]] = {}
     raw: dict[str, int] = {}
     calibrations: list[Calibration] = []
-    reliability: dict[str, list[tuple[float, float, int]]] = {}
+    reliability: dict[str, Bins] = {}
     signature: Signature
 
 
 def dataset_name(data: Samples) -> str:
-    """Return the name of the data set in its card: that of its file without suffix, or "stdin"."""
+    """Return the name of the data set in its card: the file's name without suffix, or "stdin"."""
     return data.name if data.file is None or data.name == "stdin" else data.file.stem
 
 
@@ -90,48 +99,85 @@ def make(
 
     Raises InputError for an invalid label, too few of them, or all of one group; FolderError.
     """
-    choices, row, dataset = Options.read(options), choose_metrics([metric])[0], dataset_name(data)
-    kind: CardKind = "sentences" if sentences else "pairs" if labels.are_pairs(data, metric) else "labels"
-    if kind == "labels":
-        samples = labels.labelled_samples(data, number, choices.seed, dataset)
-        figures_of = partial(figures.label_figures, metric=row, options=choices, judge=judge, dataset=dataset)
-    elif kind == "pairs":
-        pairs = labels.pairs(data, number, dataset)
-        samples = labels.sides(pairs, metric, dataset)
-        figures_of = partial(figures.pair_figures, metric=row, rows=pairs)
-    elif metric == MARKED_METRIC:
-        samples = labels.marked_rows(data, number, dataset)
-        figures_of = partial(figures.sentence_figures, rows=samples, options=choices)
-    else:
-        raise InputError(f"--sentences does not apply to {metric}; give -m {MARKED_METRIC} with it.")
-    chosen = Samples(samples, dataset, data.file)
+    choices = Options.read(options)
+    [row] = choose_metrics([metric])
+    dataset = dataset_name(data)
+    kind = _label_kind(data, row, number, sentences, choices, dataset)
+    chosen = Samples(kind.samples, dataset, data.file)
     if not named:
         check_default(output, chosen)
-    result = evaluate(chosen, [metric], judge, output, progress, timeout=timeout, **options)
-    fields, (rows, seconds) = figures_of(result), _costs(output, result)
-    in_force, raw = dict[str, Calibration](), Counter[str]()
-    if result.signature.calibration:
-        in_force = calibrations_for(judge.model["sha256"], choices, judge.heads(choices))
-        scored = [sample for sample in result.samples if sample.scores[metric].status == "scored"]
-        raw.update(getattr(sample.records.get("statements"), "language", "") for sample in scored)
-    card = Card(
-        metric=metric,
-        dataset=dataset,
-        kind=kind,
-        not_scored=figures.not_scored(result, metric),
-        baseline=figures.baseline_name(metric),
-        **fields,
-        rows=rows,
-        seconds=seconds,
-        in_force={language: calibration.fitted_on for language, calibration in in_force.items()},
-        raw={language: raw[language] for language in sorted(raw) if language not in in_force},
-        signature=result.signature,
-    )
+    result = evaluate(chosen, [row.name], judge, output, progress, timeout=timeout, **options)
+    card = _card_of(result, kind, row, judge, choices, dataset, output)
     with writing(output):
         atomic_write(output / CARD, [as_json(card)])
         if card.calibrations and not is_same(output / CALIBRATION, options.get("calibration", "auto")):
             atomic_write(output / CALIBRATION, [file_text(card.calibrations)])
     return card
+
+
+def _label_kind(
+    data: Samples, metric: Metric, number: int, sentences: bool, options: Options, dataset: str
+) -> LabelKind[Any]:
+    """Choose the kind of the labels, and the samples to judge."""
+    if sentences:
+        return LabelledSentences(data, metric, number, options, dataset)
+    if are_pairs(data, metric):
+        return LabelledPairs(data, metric, number, dataset)
+    return LabelledSamples(data, metric, number, options, dataset)
+
+
+def _card_of(
+    result: Result,
+    kind: LabelKind[Any],
+    metric: Metric,
+    judge: Judge,
+    options: Options,
+    dataset: str,
+    folder: Path,
+) -> Card:
+    """Make the card of a judged run."""
+    items = kind.items(result)
+    calibrations: list[Calibration] = []
+    reliability: dict[str, Bins] = {}
+    if isinstance(kind, LabelledSamples):
+        # Before the parts are measured: it adds the refitted scores.
+        calibrations = refit(items, options, judge, dataset)
+        reliability = _reliability(items)
+    tokens, seconds = _costs(folder, result)
+    in_force: dict[str, Calibration] = {}
+    if result.signature.calibration:
+        in_force = calibrations_for(judge.model["sha256"], options, judge.heads(options))
+    return Card(
+        metric=metric.name,
+        dataset=dataset,
+        kind=kind.name,
+        parts=measure_parts(items, kind.part_rule, kind.measure),
+        not_scored=not_scored(result, metric.name),
+        baseline=metric.baseline,
+        tokens=tokens,
+        seconds=seconds,
+        in_force={language: calibration.fitted_on for language, calibration in in_force.items()},
+        raw=_raw_languages(result, metric.name, in_force) if result.signature.calibration else {},
+        calibrations=calibrations,
+        reliability=reliability,
+        signature=result.signature,
+    )
+
+
+def _reliability(items: list[JudgedSample]) -> dict[str, Bins]:
+    labels = [item.label for item in items]
+    return {
+        name: agreement.bins([item.scores[name] for item in items], labels)
+        for name in ("soft", ALL_SUPPORTED)
+        if all(name in item.scores for item in items)
+    }
+
+
+def _raw_languages(result: Result, metric: str, in_force: dict[str, Calibration]) -> dict[str, int]:
+    """Count the scored samples in each language without a calibration in force."""
+    scored = [sample for sample in result.samples if sample.scores[metric].status == "scored"]
+    counts = Counter(getattr(sample.records.get("statements"), "language", "") for sample in scored)
+    return {language: counts[language] for language in sorted(counts) if language not in in_force}
 
 
 def as_json(card: Card) -> str:
@@ -143,16 +189,18 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
 
     Only judgements that the scores depend on count: the folder may hold others, of other metrics or options.
     """
-    journal, costs = JournalFile(folder / JOURNAL), defaultdict[str, list[dict[str, Any]]](list)
+    journal = JournalFile(folder / JOURNAL)
+    costs = defaultdict[str, list[dict[str, Any]]](list)
     used = result.signature.judgements
     keys = [key for sample in result.samples for name, key in sample.keys.items() if name in used]
-    for key in dict.fromkeys(keys):  # samples with the same texts share a judgement
+    # Samples with the same texts share a judgement.
+    for key in dict.fromkeys(keys):
         entry = journal.entry(key)
         # What nobody was asked, as its worker was lost or its time was over, has no tokens.
         if entry is not None and "spent" in entry["cost"]:
             costs[entry["sample"]].append(entry["cost"])
     if not costs:
         return None, None
-    rows = (sum(cost["rows"] - cost["spent"]["trunk"] for cost in sample) for sample in costs.values())
-    seconds = (sum(cost["seconds"] for cost in sample) for sample in costs.values())
-    return statistics.median(rows), statistics.median(seconds)
+    tokens = [sum(cost["tokens"] - cost["spent"]["prefix"] for cost in sample) for sample in costs.values()]
+    seconds = [sum(cost["seconds"] for cost in sample) for sample in costs.values()]
+    return statistics.median(tokens), statistics.median(seconds)

@@ -75,9 +75,9 @@ def _notes(card: Card) -> list[str]:
         missing = ", ".join(f"{count} {reason}" for reason, count in card.not_scored.items())
         where = "counted as 0" if card.kind == "pairs" else "in no figure"
         lines.append(f"not scored, and {where}: {missing}")
-    if card.rows is not None:
+    if card.tokens is not None:
         lines.append(
-            f"a sample takes {card.rows:.0f} tokens and {card.seconds:.1f} s "
+            f"a sample takes {card.tokens:.0f} tokens and {card.seconds:.1f} s "
             "(medians, without worked examples)"
         )
     lines.append(f"baseline: {card.baseline}, which needs no model")

@@ -18,11 +18,11 @@ from localeval.metrics.signature import differences
 from localeval.metrics.summary import (
     SIGNIFICANT,
     GroupNumbers,
-    fewest_to_differ,
     group_of,
+    min_differing,
     shared_groups,
 )
-from localeval.report.text import MOST_NAMED, new_table, number, printed
+from localeval.report.text import MAX_NAMED, new_table, number, printed
 from localeval.runs.folder import load
 from localeval.runs.result import Result, SampleResult
 from localeval.text.display import digits, join_some, printable
@@ -159,7 +159,7 @@ def notes_on(metric: Compared) -> list[str]:
         notes.append(f"{metric.stopped} of {metric.scored[0]} samples scored in A are undefined in B")
     if metric.value is None:
         return notes
-    fewest, units = fewest_to_differ(SIGNIFICANT), "groups" if metric.groups else "pairs"
+    fewest, units = min_differing(SIGNIFICANT), "groups" if metric.groups else "pairs"
     if metric.value.differing == 0:
         notes.append(f"no {units[:-1]} differs, so there is no interval")
     elif metric.value.differing < fewest:
@@ -204,7 +204,7 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
         warnings.append(f"metrics that are not compared: {'; '.join(not_shared)}")
     if changed:
         subject = f"{len(changed)} of {paired} samples with the same id"
-        warnings.append(f"{subject} ask another question in each run: {join_some(changed, MOST_NAMED)}")
+        warnings.append(f"{subject} ask another question in each run: {join_some(changed, MAX_NAMED)}")
     return Comparison(
         a="A" if isinstance(a, Result) else str(a),
         b="B" if isinstance(b, Result) else str(b),

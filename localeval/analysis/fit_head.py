@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from localeval.analysis.agreement import Bootstrap, folds, rounded
 from localeval.analysis.head_states import Reading
-from localeval.analysis.labels import extra
-from localeval.engine.interface import States
+from localeval.analysis.labels import user_column
+from localeval.engine.interface import TokenValues
 from localeval.errors import InputError
 from localeval.fitted import heads
 from localeval.judgements.reading import LONG, Places, split_words
@@ -90,7 +90,9 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
                 fitted_on={
                     "labels": len(members),
                     "supported": sum(member_labels),
-                    "sources": dict(Counter(str(extra(readings[i].sample, "source", "")) for i in members)),
+                    "sources": dict(
+                        Counter(str(user_column(readings[i].sample, "source", "")) for i in members)
+                    ),
                     "of_all": len(readings),
                     "date": datetime.date.today().isoformat(),
                 },
@@ -142,7 +144,10 @@ def _pieces(readings: Sequence[Reading]) -> tuple[list[_Piece], Array, Array]:
     pieces = []
     for i, reading in enumerate(readings):
         places, contexts = Places(reading.text, 0), heads.Contexts(reading.sample.retrieved_contexts or [])
-        token_states, sentences = States(reading.states.astype(np.float32), reading.ends), reading.sentences()
+        token_states, sentences = (
+            TokenValues(reading.states.astype(np.float32), reading.ends),
+            reading.sentences(),
+        )
         parts = [(s, reading.label_of(s, len(sentences)), False) for s in sentences]
         if parts[0][1] < 0:
             parts.append((Sentence(reading.text, 0, len(reading.text)), reading.label, True))

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from localeval.analysis.compare import Compared, Comparison, compare
 from localeval.errors import InputError, LocalevalError
 from localeval.metrics import METRICS
-from localeval.metrics.summary import SIGNIFICANT, Summary, choose_metrics, fewest_to_differ
+from localeval.metrics.summary import SIGNIFICANT, Summary, choose_metrics, min_differing
 from localeval.runs.result import Result
 from localeval.text.display import digits, printable, shorten
 
@@ -317,7 +317,7 @@ def _drop_gate(metric: str, comparison: Compared, where: str, bound: Drop | None
         exceeds = drop - bound.limit > _ROUNDING
         found = f"{_against(drop, bound.limit)} worse" if drop > _ROUNDING else "not worse"
         return Outcome(gate, "; ".join([f"{found} {means}", *lost]), missed=exceeds or bool(lost))
-    fewest = fewest_to_differ(SIGNIFICANT)
+    fewest = min_differing(SIGNIFICANT)
     if difference.differing < fewest and drop > _ROUNDING:
         units = "groups" if comparison.groups else "samples"
         found = (

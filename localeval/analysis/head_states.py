@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from localeval.analysis.labels import check_groups, extra, group
+from localeval.analysis.labels import check_groups, group, user_column
 from localeval.analysis.labels import label as read_label
 from localeval.claims.account import extract_claims
 from localeval.engine.engine import Engine
@@ -25,7 +24,7 @@ from localeval.judgements.context import language_of, response_of
 from localeval.prompts import LANGUAGES
 from localeval.runs.evaluate import Progress
 from localeval.samples import Sample
-from localeval.system.files import writing_to
+from localeval.system.files import replace_bytes, writing_to
 from localeval.text.display import shorten
 from localeval.text.sentences import Sentence, has_words
 
@@ -33,7 +32,6 @@ from localeval.text.sentences import Sentence, has_words
 # each language, for which P(all supported) is fitted separately.
 FEWEST, FEWEST_OF_EACH = 300, 75
 OF_LANGUAGE = 100, 25
-DEPTH = 0.57  # the share of its layers after which a judge is read by default: half way up is best
 
 
 @dataclass(frozen=True)
@@ -82,15 +80,19 @@ class Reading(Labelled):
 
 
 def layer_of(engine: TreeEngine, layer: int | None) -> int:
-    """Return the layer after which to read, `layer` or the default. Raises InputError if it is too high."""
+    """Return the layer after which to read, `layer` or the architecture's default.
+
+    Raises InputError if it is too high, or the model can't be read.
+    """
     if not isinstance(engine, Engine):
         raise InputError("a head is fitted to a model file; load the judge with Judge.load.")
+    engine.check_readable()
     layers = engine.layers()
     if layer is not None and layer > layers - 2:
         raise InputError(
             f"--layer is {layer}, but the model has {layers} layers; choose at most {layers - 2}."
         )
-    return round(DEPTH * layers) - 1 if layer is None else layer
+    return engine.architecture.default_layer(layers) if layer is None else layer
 
 
 def labelled(samples: Sequence[Sample], where: str) -> list[Labelled]:
@@ -132,7 +134,7 @@ def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
 
     Raises InputError for a span that lies outside of it.
     """
-    value, text = extra(sample, "hallucination_spans"), response_of(sample)
+    value, text = user_column(sample, "hallucination_spans"), response_of(sample)
     if value is None:
         return None
     offset = (sample.response or "").rfind(text)  # the length of the model's reasoning, which is not judged
@@ -180,8 +182,7 @@ def compute_states(
                 states = np.ascontiguousarray(result.values[first:].astype(np.float16))
                 data = {"states": states, "ends": np.array(result.ends[first:]) - offset}
                 with writing_to(folder, "judge's states"):
-                    (temporary := file.with_suffix(f".{os.getpid()}.part")).write_bytes(save(data))
-                    temporary.replace(file)  # atomic: a file in the cache is complete
+                    replace_bytes(file, save(data))
             readings.append(Reading(**vars(item), states=data["states"], ends=tuple(data["ends"].tolist())))
         if progress is not None:
             progress(done, samples)

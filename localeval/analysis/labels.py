@@ -8,19 +8,23 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from localeval.errors import InputError
-from localeval.metrics import METRICS
+from localeval.metrics import Metric
 from localeval.samples import ALIASES, Sample
 from localeval.text.display import shorten
 
-FEWEST, FEWEST_OF_EACH = 20, 5
-FEWEST_ROWS = 10  # pairs, or rows with labelled sentences
+MIN_SAMPLES = 20
+MIN_OF_EACH_LABEL = 5
+# Of pairs, or of rows with labelled sentences.
+MIN_ROWS = 10
+
+# The column that a metric judges -> the columns of a pair: the better side, and the worse one.
 SIDES = {
     "response": ("good_response", "bad_response"),
     "retrieved_contexts": ("contexts_more_relevant", "contexts_less_relevant"),
 }
 
 
-def extra(sample: Sample, column: str, absent: Any = None) -> Any:
+def user_column(sample: Sample, column: str, absent: Any = None) -> Any:
     """Return a column of the sample that is not one of localeval's own; `absent` without it, or for null."""
     value = (sample.model_extra or {}).get(column)
     return absent if value is None else value
@@ -28,16 +32,17 @@ def extra(sample: Sample, column: str, absent: Any = None) -> Any:
 
 def group(sample: Sample) -> str:
     """Return the sample's `group`, which is drawn and held out whole; a unique one without the column."""
-    value = extra(sample, "group")
+    value = user_column(sample, "group")
     return f"sample {sample.id}" if value is None else str(value)
 
 
 def label(sample: Sample, where: str = "the samples") -> int:
     """Return the label, 1 or 0; a table's cell may hold it as text. Raises InputError for anything else."""
-    value = extra(sample, "label")
+    value = user_column(sample, "label")
     if value not in (0, 1, "0", "1"):
-        name, text = shorten(sample.id, 40), shorten(repr(value), 40)
-        raise InputError(f"{where}: sample {name} has the label {text}; write 1 (good) or 0 (bad).")
+        name = shorten(sample.id, 40)
+        shown = shorten(repr(value), 40)
+        raise InputError(f"{where}: sample {name} has the label {shown}; write 1 (good) or 0 (bad).")
     return int(value)
 
 
@@ -46,10 +51,10 @@ def labelled_samples(samples: Sequence[Sample], number: int, seed: int, where: s
     good = sum(label(sample, where) for sample in samples)
     bad = len(samples) - good
     chosen = balanced(samples, number, seed) if number else list(samples)
-    if min(good, bad) < FEWEST_OF_EACH or len(chosen) < FEWEST:
+    if min(good, bad) < MIN_OF_EACH_LABEL or len(chosen) < MIN_SAMPLES:
         raise InputError(
             f"{where}: {len(chosen)} of {good} samples with label 1 and {bad} with label 0 are too few "
-            f"to say anything; label, and judge, at least {FEWEST}, {FEWEST_OF_EACH} of each."
+            f"to say anything; label, and judge, at least {MIN_SAMPLES}, {MIN_OF_EACH_LABEL} of each."
         )
     for value in (1, 0):
         check_groups([s for s in chosen if label(s) == value], f"samples with label {value}", where)
@@ -67,13 +72,13 @@ def balanced(samples: Sequence[Sample], number: int, seed: int) -> list[Sample]:
     return [sample for pair in zip(*halves, strict=False) for sample in pair]
 
 
-def judged_column(metric: str) -> str:
-    """Return the column that `metric` scores: the response where it reads one, else the contexts."""
-    return "response" if "response" in METRICS[metric].columns else "retrieved_contexts"
+def judged_column(metric: Metric) -> str:
+    """Return the column that the metric scores: the response where it reads one, else the contexts."""
+    return "response" if "response" in metric.columns else "retrieved_contexts"
 
 
-def are_pairs(samples: Sequence[Sample], metric: str) -> bool:
-    """Report whether any row has both sides of what `metric` judges; then every row must have them."""
+def are_pairs(samples: Sequence[Sample], metric: Metric) -> bool:
+    """Report whether any row has both sides of what the metric judges; then every row must have them."""
     sides = SIDES[judged_column(metric)]
     return any(all(side in (s.model_extra or {}) for side in sides) for s in samples)
 
@@ -83,24 +88,26 @@ def pairs(samples: Sequence[Sample], number: int, where: str) -> list[Sample]:
     counts: Counter[tuple[str, ...]] = Counter()
     chosen = []
     for sample in samples:
-        part = tuple(str(extra(sample, column)) for column in ("lang", "tier", "source"))
+        part = tuple(str(user_column(sample, column)) for column in ("lang", "tier", "source"))
         counts[part] += 1
         if not number or counts[part] <= number:
             chosen.append(sample)
-    check_groups(chosen, "pairs", where, FEWEST_ROWS)
+    check_groups(chosen, "pairs", where, MIN_ROWS)
     return chosen
 
 
-def sides(rows: Sequence[Sample], metric: str, where: str) -> list[Sample]:
+def sides(rows: Sequence[Sample], metric: Metric, where: str) -> list[Sample]:
     """Return two samples for each row, the better side first. Raises InputError for a missing side."""
     field = judged_column(metric)
     samples = []
     for row in rows:
         location = f"{where}: row {shorten(row.id, 40)}"
         for number, name in enumerate(SIDES[field]):
-            if (side := extra(row, name)) is None:
+            side = user_column(row, name)
+            if side is None:
                 raise InputError(f"{location}: it has no {name}, which other rows have; add it.")
-            columns = {key: getattr(row, key) for key in ALIASES} | {"id": f"{row.id}/{number}", field: side}
+            columns = {key: getattr(row, key) for key in ALIASES}
+            columns |= {"id": f"{row.id}/{number}", field: side}
             samples.append(Sample.read(columns, f"{location}, {name}"))
     return samples
 
@@ -119,7 +126,7 @@ def marked_rows(samples: Sequence[Sample], number: int, where: str) -> list[Samp
     rows = list(samples[: number or None])
     for row in rows:
         marked_sentences(row, where)
-    check_groups(rows, "rows", where, FEWEST_ROWS)
+    check_groups(rows, "rows", where, MIN_ROWS)
     return rows
 
 
@@ -130,33 +137,46 @@ def marked_sentences(row: Sample, where: str = "the samples") -> list[LabelledSe
     contexts do not contain after the previous one.
     """
     location = f"{where}: row {shorten(row.id, 40)}"
-    texts, labels = extra(row, "sentences"), extra(row, "sentence_labels")
+    texts = user_column(row, "sentences")
+    labels = user_column(row, "sentence_labels")
     are_lists = isinstance(texts, list) and isinstance(labels, list)
     if not (are_lists and 0 < len(texts) == len(labels) and all(value in (0, 1) for value in labels)):
         raise InputError(
             f"{location} needs sentences and sentence_labels, lists of one length, for --sentences, with 1 "
             "or 0 for each sentence; add them."
         )
+    contexts = row.retrieved_contexts or []
     sentences: list[LabelledSentence] = []
-    context, position, contexts = 0, 0, row.retrieved_contexts or []
+    context = 0
+    position = 0
     for text, needed in zip(map(str, texts), labels, strict=True):
-        while context < len(contexts) and (start := contexts[context].find(text, position)) < 0:
-            context, position = context + 1, 0
-        if context == len(contexts):
+        place = _find_from(contexts, text, context, position)
+        if place is None:
             raise InputError(
                 f"{location}: the contexts do not have {shorten(text, 60)!r} after the sentence before it; "
                 "sentences must be parts of retrieved_contexts, in order."
             )
-        sentences.append(LabelledSentence(text, context, start, int(needed)))
+        context, start = place
         position = start + len(text)
+        sentences.append(LabelledSentence(text, context, start, int(needed)))
     return sentences
 
 
-def check_groups(samples: Sequence[Sample], what: str, where: str, fewest: int = 0) -> None:
-    """Raise InputError for fewer than `fewest` samples, or if all are of one group."""
-    if len(samples) < fewest:
-        raise InputError(f"{where}: {len(samples)} {what} are too few to say anything; give {fewest}.")
-    if len(groups := {group(sample) for sample in samples}) < 2:
+def _find_from(contexts: Sequence[str], text: str, context: int, position: int) -> tuple[int, int] | None:
+    """Return (context, offset) of the text's first occurrence from a position on; None without one."""
+    for number in range(context, len(contexts)):
+        start = contexts[number].find(text, position if number == context else 0)
+        if start >= 0:
+            return number, start
+    return None
+
+
+def check_groups(samples: Sequence[Sample], what: str, where: str, minimum: int = 0) -> None:
+    """Raise InputError for fewer than `minimum` samples, or if all are of one group."""
+    if len(samples) < minimum:
+        raise InputError(f"{where}: {len(samples)} {what} are too few to say anything; give {minimum}.")
+    groups = {group(sample) for sample in samples}
+    if len(groups) < 2:
         raise InputError(
             f"{where}: all {len(samples)} {what} are of one group ({shorten(groups.pop(), 40)}), which says "
             f"nothing of others; give {what} of at least 2 groups, or leave the column group out."

@@ -9,13 +9,13 @@ import threading
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localeval.auxiliary.torch_runtime import silence_transformers, torch_threads
-from localeval.engine.interface import EngineSettings
+from localeval.engine.settings import EngineSettings
 from localeval.errors import ModelBroken
 from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_EMBEDDER
@@ -41,11 +41,13 @@ class Embedder:
     def __init__(self, files: ModelFiles, threads: int) -> None:
         """Raises ModelBroken if `files` can't be loaded without running code from the folder."""
         self._network = _network_folder(files)
-        self.name, self.sha256 = files.name, files.sha256
-        self.languages = files.entry.languages if files.entry else ()
+        self.name = files.name
+        self.sha256 = files.sha256
         self.source = files.source
-        self.prefix = files.entry.prefix if files.entry else ""
-        self.unrelated = dict(files.entry.unrelated) if files.entry else {}
+        entry = files.entry
+        self.languages = entry.languages if entry else ()
+        self.prefix = entry.prefix if entry else ""
+        self.unrelated = dict(entry.unrelated) if entry else {}
         self._files = files
         self.threads = EngineSettings(n_threads=threads).n_threads
         self._lock = threading.Lock()
@@ -96,11 +98,19 @@ class Embedder:
 
     def signature(self) -> dict[str, Any]:
         """Return everything that can change a vector or a score, and the languages that the model reads."""
-        prefix = {"prefix": self.prefix} if self.prefix else {}
-        unrelated = {"unrelated": dict(self.unrelated)} if self.unrelated else {}
-        model = {"name": self.name, "sha256": self.sha256, "languages": list(self.languages)}
-        packages = {package: version(package) for package in _PACKAGES}
-        return {**prefix, **unrelated, **model, "threads": self.threads, "packages": packages}
+        signature: dict[str, Any] = {}
+        if self.prefix:
+            signature["prefix"] = self.prefix
+        if self.unrelated:
+            signature["unrelated"] = dict(self.unrelated)
+        return {
+            **signature,
+            "name": self.name,
+            "sha256": self.sha256,
+            "languages": list(self.languages),
+            "threads": self.threads,
+            "packages": {package: version(package) for package in _PACKAGES},
+        }
 
     def close(self) -> None:
         """Free the weights. A later `embed` loads them again."""
@@ -141,39 +151,69 @@ class Embedder:
         return model
 
 
+class _Module(NamedTuple):
+    """A module of a sentence-transformer: the name of its class, and its folder, "" for the model's own."""
+
+    class_path: str
+    folder: str
+
+    @property
+    def class_name(self) -> str:
+        return self.class_path.rpartition(".")[2]
+
+    @property
+    def is_allowed(self) -> bool:
+        """Return whether it is a class of sentence-transformers that is known, in a folder of this one."""
+        is_known = self.class_path.startswith("sentence_transformers.") and self.class_name in _MODULES
+        return is_known and re.fullmatch(r"[\w-]*", self.folder) is not None
+
+
 def _network_folder(files: ModelFiles) -> Path:
     """Return the folder of the network: the model's own, or one in it.
 
     Raises ModelBroken for a model that can't be loaded without running its code or opening its pickle.
     """
-    # Up to version 5 sentence-transformers imports, from a local folder, any class that modules.json names.
-    try:
-        entries = json.loads((files.path / "modules.json").read_text(encoding="utf-8"))
-        modules = [(str(entry["type"]), str(entry["path"])) for entry in entries]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _broken(files, f"its modules.json cannot be read ({shorten(repr(error))})") from error
-    for type_name, path in modules:
-        class_name = type_name.rpartition(".")[2]
-        subfolder = re.fullmatch(r"[\w-]*", path)
-        if not type_name.startswith("sentence_transformers.") or class_name not in _MODULES or not subfolder:
+    modules = _modules(files)
+    for module in modules:
+        # Up to version 5 sentence-transformers imports, from a local folder, any class that is named.
+        if not module.is_allowed:
             raise _broken(
                 files,
-                f"its modules.json names {shorten(type_name)!r} in {shorten(path)!r}, "
+                f"its modules.json names {shorten(module.class_path)!r} in {shorten(module.folder)!r}, "
                 f"expected only {', '.join(_MODULES)} in folders of this one",
             )
-        safetensors = any((files.path / path / name).exists() for name in _WEIGHTS)
-        if class_name in ("Transformer", "Dense") and not safetensors and (path or not pinned_pickle(files)):
-            raise ModelBroken(
-                f"{files.path / path}: it has no {SAFE}, and a pickle is not opened, as it can run code; "
-                "convert one that you trust, and put the result next to it."
-            )
-    return files.path / next((path for name, path in modules if name.endswith(".Transformer")), "")
+        _check_weights(files, module)
+    networks = [module.folder for module in modules if module.class_name == "Transformer"]
+    return files.path / networks[0] if networks else files.path
+
+
+def _modules(files: ModelFiles) -> list[_Module]:
+    """Read modules.json. Raises ModelBroken."""
+    try:
+        entries = json.loads((files.path / "modules.json").read_text(encoding="utf-8"))
+        return [_Module(str(entry["type"]), str(entry["path"])) for entry in entries]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _broken(files, f"its modules.json cannot be read ({shorten(repr(error))})") from error
+
+
+def _check_weights(files: ModelFiles, module: _Module) -> None:
+    """Raise ModelBroken for a module whose weights are only there as a pickle, or not at all."""
+    if module.class_name not in ("Transformer", "Dense"):
+        return
+    folder = files.path / module.folder
+    if any((folder / name).exists() for name in _WEIGHTS):
+        return
+    # That of the catalog is converted before it is loaded.
+    if not module.folder and pinned_pickle(files):
+        return
+    raise ModelBroken(
+        f"{folder}: it has no {SAFE}, and a pickle is not opened, as it can run code; "
+        "convert one that you trust, and put the result next to it."
+    )
 
 
 def _broken(files: ModelFiles, fault: str) -> ModelBroken:
-    remedy = (
-        f"run: localeval models fetch {files.entry.name}"
-        if files.entry
-        else "give a sentence-transformer folder that works, or a name of the catalog"
-    )
+    remedy = "give a sentence-transformer folder that works, or a name of the catalog"
+    if files.entry:
+        remedy = f"run: localeval models fetch {files.entry.name}"
     return ModelBroken(f"{files.path}: {fault}; {remedy}.")

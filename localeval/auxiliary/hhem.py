@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from localeval.auxiliary.torch_runtime import silence_transformers, torch_threads
-from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings
+from localeval.engine.interface import ContextTooLong, EngineError
+from localeval.engine.settings import EngineSettings
 from localeval.engine.windows import text_windows
 from localeval.errors import InputError, ModelBroken
 from localeval.models import ModelFiles, resolve
@@ -37,11 +38,15 @@ class Classifier:
     """
 
     def __init__(self, files: ModelFiles, device: str, batch_size: int, threads: int) -> None:
-        self.name, self.sha256, self.source = files.name, files.sha256, files.source
-        self.device, self.batch_size = device, batch_size
+        self.name = files.name
+        self.sha256 = files.sha256
+        self.source = files.source
+        self.device = device
+        self.batch_size = batch_size
         self.threads = EngineSettings(n_threads=threads).n_threads
-        self._folder, self._lock = files.path, threading.Lock()
-        self._held: tuple[Any, Reader] | None = None
+        self._folder = files.path
+        self._lock = threading.Lock()
+        self._network_and_reader: tuple[Any, Reader] | None = None
 
     @classmethod
     def load(
@@ -55,7 +60,7 @@ class Classifier:
         """Open a catalog name, or a path to a folder of the same files; the first use loads the weights.
 
         device      "cpu", "cuda", "cuda:1" or "mps"
-        batch_size  most pairs per batch; fewer where they are long
+        batch_size  maximum pairs per batch; fewer where they are long
         threads     number of threads on a CPU; 0 for the physical cores
 
         Raises ModelMissing or ModelBroken, InputError for a missing device or a number out of range.
@@ -79,24 +84,30 @@ class Classifier:
         `MAX_PAIR_TOKENS`, EngineError where the device fails.
         """
         net, reader = self._loaded()
-        import torch  # after loading, which silences it and sets it offline
-
         rows = [reader.row(premise, hypothesis) for premise, hypothesis in pairs]
-        if (longest := max(map(len, rows), default=0)) > MAX_PAIR_TOKENS:
+        longest = max((len(row) for row in rows), default=0)
+        if longest > MAX_PAIR_TOKENS:
             raise ContextTooLong(f"{longest} tokens of premise and hypothesis, {MAX_PAIR_TOKENS} at most")
         probabilities: list[float] = []
         try:
             for batch in batches(rows, self.batch_size):
-                width = max(map(len, batch))
-                padded = [row + [reader.pad] * (width - len(row)) for row in batch]
-                ids = torch.tensor(padded, device=self.device)
-                lengths = torch.tensor([len(row) for row in batch], device=self.device)
-                mask = torch.arange(width, device=self.device) < lengths[:, None]
-                with torch.inference_mode(), torch_threads(self.threads):
-                    logits = net(input_ids=ids, attention_mask=mask.long()).logits[:, 0, :]
-                    probabilities += torch.softmax(logits, dim=-1)[:, 1].tolist()
+                probabilities += self._classify(net, batch, reader.pad)
         except RuntimeError as error:  # most often out of memory
             raise EngineError(f"{self.name} on {self.device}: {shorten(error)}") from error
+        return probabilities
+
+    def _classify(self, net: Any, batch: Sequence[list[int]], pad: int) -> list[float]:
+        """Return the probability for each row of tokens of a batch, which are padded with `pad`."""
+        import torch  # after loading, which silences it and sets it offline
+
+        width = max(len(row) for row in batch)
+        padded = [row + [pad] * (width - len(row)) for row in batch]
+        ids = torch.tensor(padded, device=self.device)
+        lengths = torch.tensor([len(row) for row in batch], device=self.device)
+        mask = torch.arange(width, device=self.device) < lengths[:, None]
+        with torch.inference_mode(), torch_threads(self.threads):
+            logits = net(input_ids=ids, attention_mask=mask.long()).logits[:, 0, :]
+            probabilities: list[float] = torch.softmax(logits, dim=-1)[:, 1].tolist()
         return probabilities
 
     def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]:
@@ -108,35 +119,47 @@ class Classifier:
         """
         if not statements:
             return [], 0
-        reader, windows = self._loaded()[1], [join(contexts)]
+        _, reader = self._loaded()
+        windows = [join(contexts)]
         if len(reader.ids(windows[0])) > WINDOW:
             windows = text_windows(contexts, lambda part: len(reader.ids(part)), WINDOW)
-        probabilities, n = self.probabilities([(w, s) for s in statements for w in windows]), len(windows)
+        pairs = [(window, statement) for statement in statements for window in windows]
+        probabilities = self.probabilities(pairs)
+        n = len(windows)
         return [max(probabilities[i : i + n]) for i in range(0, len(probabilities), n)], n
 
     def signature(self) -> dict[str, Any]:
         """Return everything that can change a probability."""
-        names = ("name", "sha256", "device", "batch_size", "threads")
-        packages = {name: version(name) for name in ("transformers", "tokenizers", "torch")}
-        return {**{name: getattr(self, name) for name in names}, "packages": packages}
+        return {
+            "name": self.name,
+            "sha256": self.sha256,
+            "device": self.device,
+            "batch_size": self.batch_size,
+            "threads": self.threads,
+            "packages": {name: version(name) for name in ("transformers", "tokenizers", "torch")},
+        }
 
     def close(self) -> None:
-        self._held = None
+        self._network_and_reader = None
 
     def _loaded(self) -> tuple[Any, Reader]:
         with self._lock:
-            if self._held is None:
+            if self._network_and_reader is None:
                 try:
-                    reader, net = Reader(self._folder / "tokenizer.json"), network(self._folder)
-                    if reader.size > net.config.vocab_size:
-                        raise ValueError("tokenizer.json has more tokens than the weights")
-                    self._held = net.to(self.device), reader
+                    self._network_and_reader = self._load()
                 except Exception as error:  # three libraries, each with errors of its own
                     raise ModelBroken(
                         f"{self._folder} can't be loaded ({shorten(error)}); it needs HHEM-2.1-Open's "
                         "model.safetensors with config.json and tokenizer.json of flan-t5-base."
                     ) from error
-            return self._held
+            return self._network_and_reader
+
+    def _load(self) -> tuple[Any, Reader]:
+        reader = Reader(self._folder / "tokenizer.json")
+        net = network(self._folder)
+        if reader.size > net.config.vocab_size:
+            raise ValueError("tokenizer.json has more tokens than the weights")
+        return net.to(self.device), reader
 
 
 def batches(rows: Sequence[list[int]], batch_size: int) -> list[list[list[int]]]:
@@ -147,12 +170,17 @@ def batches(rows: Sequence[list[int]], batch_size: int) -> list[list[list[int]]]
     """
     result: list[list[list[int]]] = []
     for row in rows:
-        batch = [*(result[-1] if result else ()), row]
-        if result and len(batch) <= batch_size and len(batch) * max(map(len, batch)) ** 2 <= _MAX_ATTENTION:
-            result[-1] = batch
+        if result and _fits([*result[-1], row], batch_size):
+            result[-1].append(row)
         else:
             result.append([row])
     return result
+
+
+def _fits(batch: Sequence[list[int]], batch_size: int) -> bool:
+    """Return whether these rows may be one batch, padded to the longest."""
+    width = max(len(row) for row in batch)
+    return len(batch) <= batch_size and len(batch) * width**2 <= _MAX_ATTENTION
 
 
 class Reader:
@@ -170,7 +198,8 @@ class Reader:
         control = {token["content"]: token["id"] for token in data["added_tokens"]}
         for number in set(control.values()) & set(range(len(vocabulary))):
             vocabulary[number][0] = f" {number}"
-        self.pad, self._end = control["<pad>"], control["</s>"]
+        self.pad = control["<pad>"]
+        self._end = control["</s>"]
         data |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
         self._tokenizer: Any = Tokenizer.from_str(json.dumps(data))
         self.size = self._tokenizer.get_vocab_size()
@@ -181,7 +210,8 @@ class Reader:
     def row(self, premise: str, hypothesis: str) -> list[int]:
         question = "Determine if the hypothesis is true given the premise?"
         text = f"{question}\n\nPremise: {premise}\n\nHypothesis: {hypothesis}"
-        return [self.pad, *self.ids(text), self._end]  # the model's own prompt begins with <pad>
+        # The model's own prompt begins with <pad>.
+        return [self.pad, *self.ids(text), self._end]
 
 
 def network(folder: Path) -> Any:
@@ -205,7 +235,10 @@ def network(folder: Path) -> Any:
             output_loading_info=True,
         )
     # transformers fills tensors that are missing or of another shape with random numbers, and only logs it.
-    kinds = ("missing_keys", "unexpected_keys", "mismatched_keys")
-    if wrong := sorted(str(tensor) for kind in kinds for tensor in report[kind]):
+    wrong: list[str] = []
+    for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        wrong += [str(tensor) for tensor in report[kind]]
+    if wrong:
+        wrong.sort()
         raise ValueError(f"tensors missing, unexpected or of another shape: {', '.join(wrong)}")
     return net.eval()

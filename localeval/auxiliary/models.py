@@ -15,7 +15,9 @@ from localeval.models.files import auto_embedder, whole_path
 
 
 class AuxiliaryModels:
-    """An embedder and a classifier: each a catalog name, a folder's path, or a model that its owner closes.
+    """An embedder and a classifier, opened when first needed.
+
+    Each is given as a catalog name, a folder's path, or a loaded model, which the caller must close.
 
     threads  number of threads of the models opened here; 0 for the physical cores
     auto     whether the embedder was left to be chosen
@@ -28,8 +30,10 @@ class AuxiliaryModels:
         threads: int = 0,
     ) -> None:
         self.auto = embedder == catalog.AUTO
-        embedder = auto_embedder() if self.auto else embedder
-        self._models: dict[str, Any] = {"embedder": embedder, "classifier": classifier}
+        self._models: dict[str, Any] = {
+            "embedder": auto_embedder() if self.auto else embedder,
+            "classifier": classifier,
+        }
         self._threads = threads
         self._opened: dict[str, Any] = {}
         self._lock = threading.Lock()
@@ -66,7 +70,8 @@ class AuxiliaryModels:
         model = self._models[kind]
         if not isinstance(model, str | os.PathLike):
             return model
-        with self._lock:  # else two threads could each load it
+        # Else two threads could each load it.
+        with self._lock:
             if kind not in self._opened:
                 self._opened[kind] = load(model, threads=self._threads)
             return self._opened[kind]
@@ -74,11 +79,14 @@ class AuxiliaryModels:
 
 def _source(model: Any) -> str:
     """Return a catalog name unchanged, a path as an absolute one, or the type of an object of one's own."""
+    if isinstance(model, str) and model in catalog.entries():
+        return model
     if isinstance(model, str | os.PathLike):
-        return model if isinstance(model, str) and model in catalog.entries() else str(whole_path(model))
+        return str(whole_path(model))
     from localeval.auxiliary.embedder import Embedder
     from localeval.auxiliary.hhem import Classifier
 
-    if isinstance(model, Embedder | Classifier):  # another class may have a `source` of another meaning
+    # Another class may have a `source` of another meaning.
+    if isinstance(model, Embedder | Classifier):
         return model.source
     return f"<{type(model).__name__}>"

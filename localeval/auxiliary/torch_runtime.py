@@ -9,7 +9,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_LOCK = threading.RLock()  # each block below changes, and restores, what holds for the whole process
+# Each block below changes, and restores, what holds for the whole process.
+_LOCK = threading.RLock()
 
 
 @contextmanager
@@ -43,7 +44,8 @@ def silence_transformers() -> Iterator[None]:
         from transformers.utils import logging as progress
 
         loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
-        levels, enabled = [logger.level for logger in loggers], progress.is_progress_bar_enabled()
+        levels = [logger.level for logger in loggers]
+        enabled = progress.is_progress_bar_enabled()
         progress.disable_progress_bar()
         for logger in loggers:
             logger.setLevel(logging.CRITICAL)

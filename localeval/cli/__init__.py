@@ -9,6 +9,7 @@ import shlex
 import signal
 import sys
 import traceback
+from collections.abc import Sequence
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
@@ -46,9 +47,10 @@ COMMANDS = {
     "score": ("evaluate", "Score one sample, given as options."),
     "verify": ("runs", "Judge part of a run again, and compare the results."),
 }
-_ONLINE = ("models", "pack")  # may use the network; `models` refuses it in all subcommands but `fetch`
+# They may use the network; `models` refuses it in all subcommands but `fetch`.
+_ONLINE = ("models", "pack")
 # They continue where the last call stopped.
-_RESUMABLE = ("evaluate", "card", "fit", "models fetch")
+_RESUMABLE = ("evaluate", "card", "fit", "models fetch", "pack")
 
 
 class _Commands(click.Group):
@@ -58,10 +60,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             module, summary = COMMANDS[cmd_name]
-            command = getattr(import_module(f"localeval.cli.{module}"), cmd_name)
+            command = getattr(import_module(f"localeval.cli.{module}"), f"{cmd_name}_command")
             command.help = f"{summary}\n\n{cleandoc(command.help or '')}"
-            for param in command.params:  # inputs are parsed first, so that no output can overwrite one
-                param.is_eager |= type(param.type) in (click.Path, type(click.STRING)) and not param.callback
             self.add_command(command)
         return super().get_command(ctx, cmd_name)
 
@@ -84,35 +84,16 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command; every expected error is one line on stderr and an exit code, never a traceback."""
     attempts_before = attempts()
     words = sys.argv[1:] if arguments is None else arguments
-    codecs.register_error("localeval.escaped", _escaped)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="localeval.escaped")
-    out = sys.stdout
-    if isinstance(out, io.TextIOWrapper) and isinstance(out.buffer, io.RawIOBase):  # by PYTHONUNBUFFERED
-        # Else what a full disk or a closed pipe does not take is dropped without an error.
-        sys.stdout = open(out.fileno(), "w", encoding=out.encoding, errors=out.errors, closefd=False)  # noqa: SIM115
+    _prepare_streams()
+    _check_current_folder()
     try:
-        Path.cwd()
-    except OSError:
-        say("localeval: the current folder is gone; change to another one.")
-        sys.exit(2)
-    try:
-        if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:  # a caller's own handler is kept
-            signal.signal(signal.SIGTERM, _terminate)
+        _handle_termination()
         commands.main(arguments, prog_name="localeval", standalone_mode=False)
     except click.ClickException as error:
-        message = error.format_message()
-        if "\n" not in message:  # several lines are the help, shown if there is no argument
-            context = getattr(error, "ctx", None)
-            message = f"localeval: {message}" + (f" See `{context.command_path} --help`." if context else "")
-        say(message)
+        _say_usage(error)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt) as error:
-        command = " ".join(words[: 2 if words[:1] == ["models"] else 1])
-        full_command = printable(shlex.join(["localeval", *words]))
-        hint = f" Finished work is kept; the same command goes on from there: {full_command}"
-        say("\nInterrupted." + hint * (command in _RESUMABLE and "--plan" not in words))
+        say(f"\nInterrupted.{_resume_hint(words)}")
         sys.exit(143 if isinstance(error.__cause__ or error, _Terminated) else 130)
     except LocalevalError as error:
         say(f"localeval: {error}")
@@ -120,19 +101,47 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.exit(1)
     except OSError as error:
-        if traceback.extract_tb(error.__traceback__)[-1].name != click.echo.__name__:
+        if not _is_of_output(error):
             raise
         drop_output()
         say(f"localeval: the output can't be written ({error.strerror}); make room, or write elsewhere.")
         sys.exit(2)
     finally:
-        if refused := attempts() - attempts_before:
+        refused = attempts() - attempts_before
+        if refused:
             say(f"localeval: something tried to use the network; refused: {refused} attempts")
+
+
+def _prepare_streams() -> None:
+    """Escape the characters that the output's encoding lacks, and let no write be lost in silence."""
+    codecs.register_error("localeval.escaped", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="localeval.escaped")
+    out = sys.stdout
+    # Unbuffered, as by PYTHONUNBUFFERED: what a full disk or a closed pipe does not take would be dropped
+    # without an error.
+    if isinstance(out, io.TextIOWrapper) and isinstance(out.buffer, io.RawIOBase):
+        sys.stdout = open(out.fileno(), "w", encoding=out.encoding, errors=out.errors, closefd=False)  # noqa: SIM115
 
 
 def _escaped(error: Any) -> tuple[str, int]:
     """Replace characters that the output's encoding does not have by their JSON escapes."""
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+def _check_current_folder() -> None:
+    try:
+        Path.cwd()
+    except OSError:
+        say("localeval: the current folder is gone; change to another one.")
+        sys.exit(2)
+
+
+def _handle_termination() -> None:
+    """Let SIGTERM end the command as Ctrl-C does; a caller's own handler is kept."""
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
 
 
 class _Terminated(KeyboardInterrupt):
@@ -141,3 +150,29 @@ class _Terminated(KeyboardInterrupt):
 
 def _terminate(*_: Any) -> None:
     raise _Terminated
+
+
+def _say_usage(error: click.ClickException) -> None:
+    """Say what is wrong with the command's words, or its help, where it has no argument."""
+    message = error.format_message()
+    is_help = "\n" in message
+    if is_help:
+        say(message)
+        return
+    context = getattr(error, "ctx", None)
+    hint = f" See `{context.command_path} --help`." if context else ""
+    say(f"localeval: {message}{hint}")
+
+
+def _resume_hint(words: Sequence[str]) -> str:
+    """Return a sentence on how an interrupted command goes on; "" for one that keeps no work."""
+    command = " ".join(words[:2]) if words[:1] == ["models"] else " ".join(words[:1])
+    if command not in _RESUMABLE or "--plan" in words:
+        return ""
+    full_command = printable(shlex.join(["localeval", *words]))
+    return f" Finished work is kept; the same command goes on from there: {full_command}"
+
+
+def _is_of_output(error: OSError) -> bool:
+    """Report whether the error came from printing."""
+    return traceback.extract_tb(error.__traceback__)[-1].name == click.echo.__name__

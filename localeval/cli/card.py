@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from platformdirs import user_cache_path
 
-from localeval.cli.options import (
-    CARD_PAGE,
-    HEADS,
-    JUDGE,
-    JUDGING,
-    THREADS,
-    TIMEOUT,
-    OutputFile,
-    split_options,
-)
+from localeval.cli.options import JUDGE, JUDGING, THREADS, TIMEOUT, split_options
+from localeval.cli.output_files import CARD_PAGE, HEADS, OUTPUT_FILE, check_output_file
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
 from localeval.runs.folder import CALIBRATION, CARD
-from localeval.samples import read_samples
+from localeval.samples import Sample, read_samples
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import say
 from localeval.text.display import escaped_json
 
+if TYPE_CHECKING:
+    from localeval.fitted.heads import Head
 
-@click.command(params=[*JUDGING, TIMEOUT])
+
+@click.command("card", params=[*JUDGING, TIMEOUT])
 @click.argument("labelled")
 @click.option(
     "-o",
@@ -49,9 +45,9 @@ from localeval.text.display import escaped_json
     is_flag=True,
     help="For context_relevance: compare the needed sentences with sentence_labels.",
 )
-@click.option("--html", type=OutputFile(CARD_PAGE), help="Also write the card as an HTML page.")
+@click.option("--html", type=OUTPUT_FILE, help="Also write the card as an HTML page.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no live line.")
-def card(
+def card_command(
     labelled: str,
     output: Path | None,
     number: int,
@@ -69,16 +65,18 @@ def card(
     `sentence_labels`, 1 if the question needs the sentence, else 0. With 40 labels of faithfulness in a
     language, `card` also fits a calibration for --calibration: FOLDER/calibration.json.
     """
-    from localeval.analysis.card import as_json as card_json
+    from localeval.analysis import card_render
+    from localeval.analysis.card import as_json as json_of_card
     from localeval.analysis.card import dataset_name, make
-    from localeval.analysis.card_render import as_html, as_text
 
+    check_output_file("html", CARD_PAGE)
     metric, *others = metrics or ["faithfulness"]
     if others:
         raise InputError(f"a card is of one metric, and {1 + len(others)} are named; give one with -m.")
     judge, options = split_options(settings)
     data = read_samples(labelled)
-    folder = output or Path(f"cards/{dataset_name(data)}-{metric}{'-sentences' if sentences else ''}")
+    suffix = "-sentences" if sentences else ""
+    folder = output or Path(f"cards/{dataset_name(data)}-{metric}{suffix}")
     with Judge.load(**judge) as loaded, live_line(quiet, "Judging") as progress:
         result = make(
             data,
@@ -92,10 +90,13 @@ def card(
             timeout=timeout,
             **options,
         )
-    click.echo(escaped_json(card_json(result)) if as_json else as_text(result), nl=not as_json)
+    if as_json:
+        click.echo(escaped_json(json_of_card(result)), nl=False)
+    else:
+        click.echo(card_render.as_text(result))
     if html is not None:
         with writing_to(html, "card"):
-            atomic_write(html, [as_html(result)])
+            atomic_write(html, [card_render.as_html(result)])
         say(f"page: {html}")
     say(f"card: {folder / CARD}")
     if result.calibrations:
@@ -104,12 +105,14 @@ def card(
         say(f"calibration: none; {folder / CALIBRATION} is from an earlier card")
 
 
-@click.command(params=[JUDGE, THREADS])
+@click.command("fit", params=[JUDGE, THREADS])
 @click.argument("labelled", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, type=OutputFile(HEADS), help="File of the head, for --head.")
+@click.option("-o", "--output", required=True, type=OUTPUT_FILE, help="File of the head, for --head.")
 @click.option("--layer", type=click.IntRange(min=0), help="Use states after this layer.  [default: at 57 %]")
 @click.option("-q", "--quiet", is_flag=True, help="Show no live line.")
-def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool, **judge: Any) -> None:
+def fit_command(
+    labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool, **judge: Any
+) -> None:
     """A head decides from the states of the judge's model, without prompts. A sample in LABELLED has a
     `label`, 1 if the contexts support all of its response, else 0. It may have `hallucination_spans`
     ([{"start": 0, "end": 9}], the unsupported parts of the response) and a `group`, which cross-validation
@@ -117,36 +120,48 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     in the user's cache folder, about 3 KB a token, so that a second call goes on.
     """
     from localeval.analysis import fit_head, head_states
-    from localeval.analysis.agreement import Figure
     from localeval.fitted.heads import FittedFor, file_text
 
-    if len({os.path.realpath(path) for path in labelled}) < len(labelled):
-        raise InputError("a file of labels is given twice; give each once.")
-    samples = [  # rows without a group are their own, also where two files number them alike
-        sample.model_copy(update={"id": f"{sample.id} of {path}"})
-        for path in labelled
-        for sample in read_samples(path)
-    ]
+    check_output_file("output", HEADS)
     where = ", ".join(labelled)
-    answers = head_states.labelled(samples, where)
+    answers = head_states.labelled(_read_all(labelled), where)
     cache = user_cache_path("localeval") / "states"
     with Judge.load(**judge) as loaded, live_line(quiet, "Reading") as progress:
         fitted_for = FittedFor(name=loaded.model["name"], sha256=loaded.model["sha256"])
         layer = head_states.layer_of(loaded.engine, layer)
         states = head_states.compute_states(loaded.engine, fitted_for.sha256, layer, answers, cache, progress)
-    if too_long := len(answers) - len(states):
+    too_long = len(answers) - len(states)
+    if too_long:
         say(f"{where}: {too_long} of {len(answers)} answers are left out, too long with their contexts")
         head_states.check_enough(states, where)
-    heads = []
-    for head in fit_head.fit(states, fitted_for, layer):
-        figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())
-        click.echo(f"{head.language}: {head.fitted_on['labels']} answers, cross-validated {figures}")
-        if head.figures.get("auroc", (0.0, 0.0, 0.0))[1] > 0.5:
-            heads.append(head)
-        else:
-            say(f"{head.language}: left out, as its AUROC is not clearly above chance; label more answers")
+    heads = [head for head in fit_head.fit(states, fitted_for, layer) if _is_useful(head)]
     if not heads:
         raise InputError(f"{where}: no head was written, as none is better than chance; label more answers.")
     with writing_to(output, "head"):
         atomic_write(output, [file_text(heads)])
     say(f"head: {output}; use it with --head")
+
+
+def _read_all(paths: Sequence[str]) -> list[Sample]:
+    """Read the files of labels. Raises InputError for a file that is given twice."""
+    if len({os.path.realpath(path) for path in paths}) < len(paths):
+        raise InputError("a file of labels is given twice; give each once.")
+    # Rows without a group are their own, also where two files number them alike.
+    return [
+        sample.model_copy(update={"id": f"{sample.id} of {path}"})
+        for path in paths
+        for sample in read_samples(path)
+    ]
+
+
+def _is_useful(head: Head) -> bool:
+    """Print a head's figures, and return whether its AUROC is clearly above chance."""
+    from localeval.analysis.agreement import Figure
+
+    figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())
+    click.echo(f"{head.language}: {head.fitted_on['labels']} answers, cross-validated {figures}")
+    _, lower_end, _ = head.figures.get("auroc", (0.0, 0.0, 0.0))
+    if lower_end > 0.5:
+        return True
+    say(f"{head.language}: left out, as its AUROC is not clearly above chance; label more answers")
+    return False

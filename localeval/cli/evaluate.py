@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import click
 
-from localeval.cli.options import JUDGING, TIMEOUT, option, split_options, take_options
+from localeval.cli.options import JUDGING, TIMEOUT, option, pop_options, split_options
 from localeval.cli.runs import GATES, Gates, exit_unless_scored, show
 from localeval.errors import InputError
 from localeval.judge import Judge
+from localeval.metrics import Metric
 from localeval.metrics.score import explain
 from localeval.models.catalog import AUTO, EMBEDDERS
 from localeval.options import Options
 from localeval.report.progress import live_line
 from localeval.report.text import language_warnings, notes_on_texts
-from localeval.runs.evaluate import evaluate as run
-from localeval.runs.evaluate import metrics_for, missing_models, plan
+from localeval.runs.evaluate import evaluate, metrics_for, missing_models, plan
 from localeval.runs.folder import REPORT, RESULTS, check_default
 from localeval.runs.pool import threads_each
 from localeval.runs.result import Result
@@ -31,10 +31,12 @@ from localeval.system.terminal import say
 from localeval.text.display import escaped_json, shorten
 
 EXAMPLE = resources.files("localeval") / "examples" / "answers.jsonl"
-_MOST_SHOWN = 20  # skipped rows
+_MAX_SKIPPED_SHOWN = 20
 _READ_OPTIONS = [
     click.Option(
-        ["--format"], type=click.Choice(FORMATS), help="Format of FILE.  [default: by its name, else jsonl]"
+        ["--format"],
+        type=click.Choice([*FORMATS]),
+        help="Format of FILE.  [default: by its name, else jsonl]",
     ),
     click.Option(["--encoding"], help="Encoding of FILE.  [default: utf-8, or by its byte order mark]"),
     click.Option(
@@ -49,10 +51,14 @@ _READ_OPTIONS = [
 ]
 
 
+def _number_or_text(value: str) -> int | str:
+    return int(value) if value.isdecimal() else value
+
+
 _PARALLEL_OPTIONS = [
     option(
         "--workers",
-        type=lambda value: int(value) if value.isdecimal() else value,
+        type=_number_or_text,
         default="1",
         metavar="NUMBER|auto",
         show_default=True,
@@ -66,19 +72,20 @@ _PARALLEL_OPTIONS = [
     TIMEOUT,
 ]
 _OUTPUT = option(
-    *("--output", "-o"),
+    "--output",
+    "-o",
     type=click.Path(path_type=Path),
     help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE, "
     "with the number of the shard]",
 )
 
 
-@click.command(params=[*_READ_OPTIONS, *JUDGING, *GATES, _OUTPUT, *_PARALLEL_OPTIONS])
+@click.command("evaluate", params=[*_READ_OPTIONS, *JUDGING, *GATES, _OUTPUT, *_PARALLEL_OPTIONS])
 @click.argument("file", required=False)
 @click.option("--example", is_flag=True, help="Score the shipped samples instead of FILE.")
 @click.option("--plan", "plan_only", is_flag=True, help="Show what the run would take, and exit.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no plan and no live line.")
-def evaluate(
+def evaluate_command(
     file: str | None,
     example: bool,
     plan_only: bool,
@@ -89,20 +96,15 @@ def evaluate(
     **values: Any,
 ) -> None:
     """FILE is JSONL, JSON, CSV, TSV or Parquet; - is stdin."""
-    gates = Gates(**take_options(values, GATES))
-    reading, parallel = take_options(values, _READ_OPTIONS), take_options(values, _PARALLEL_OPTIONS)
+    gates = Gates(**pop_options(values, GATES))
+    reading = pop_options(values, _READ_OPTIONS)
+    parallel = pop_options(values, _PARALLEL_OPTIONS)
     judge, options = split_options(values)
-    if example == (file is not None):
-        raise InputError("give either a FILE, or --example for the shipped samples.")
-    if file == "":
-        raise InputError("FILE is empty; name one.")
-    samples = _read(str(EXAMPLE) if file is None else file, options["seed"], **reading)
+    samples = _read(_source(file, example), options["seed"], **reading)
     selected = metrics_for(metrics, samples)
     names = [metric.name for metric in selected]
     gates.check(names)
-    part = f"-{parallel['shard']}".replace("/", "-of-") if parallel["shard"] else ""
-    name = "stdin" if file == "-" else Path(file or "example").stem
-    folder = output or Path("runs") / f"{name}{part}"
+    folder = output or _default_folder(file, parallel["shard"])
     if output is None:
         check_default(folder, samples, names)
     threads = threads_each(parallel["workers"])
@@ -111,11 +113,8 @@ def evaluate(
     with Judge.load(**judge) as loaded:
         if metrics is None:
             gates.check_models(loaded, options)
-        if metrics is None and output is None and loaded.auxiliary_models.auto:
-            # A default metric may be left out for want of its model, though a finished run has it.
-            missing = missing_models(selected, loaded, Options.read(options))
-            if 0 < len(missing) < len(names):
-                check_default(folder, samples, [name for name in names if name not in missing])
+        if metrics is None and output is None:
+            _check_metrics_left_out(folder, samples, selected, loaded, options)
         if plan_only:
             run_plan = plan(samples, metrics, loaded, folder, parallel["shard"], **options)
             click.echo(json.dumps(run_plan.to_dict(), indent=1) if as_json else str(run_plan))
@@ -124,33 +123,80 @@ def evaluate(
             return
         with live_line(quiet) as line:
             watch = None if quiet else line
-            result = run(samples, metrics, loaded, folder, watch=watch, **parallel, **options)
+            result = evaluate(samples, metrics, loaded, folder, watch=watch, **parallel, **options)
     show(result, as_json)
-    used, best = result.signature.embedder.get("name"), EMBEDDERS[0]
-    if judge["embedder"] == AUTO and used and used != best:
-        say(f"questions were compared by {used}; a larger embedder: localeval models fetch {best}")
+    _suggest_embedder(result, judge["embedder"])
     say(f"records and scores: {folder / RESULTS}")
     say(f"report: {folder / REPORT}")
     gates.enforce(result)
     exit_unless_scored(result)
 
 
-def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Samples:
+def _source(file: str | None, example: bool) -> str:
+    """Return the file to read. Raises InputError unless either a file or the example is given."""
+    if example == (file is not None):
+        raise InputError("give either a FILE, or --example for the shipped samples.")
+    if file == "":
+        raise InputError("FILE is empty; name one.")
+    return str(EXAMPLE) if file is None else file
+
+
+def _default_folder(file: str | None, shard: str | None) -> Path:
+    """Return the run's folder where none is named.
+
+    >>> _default_folder("data.jsonl", "1/2").as_posix(), _default_folder("-", None).as_posix()
+    ('runs/data-1-of-2', 'runs/stdin')
+    """
+    name = "stdin" if file == "-" else Path(file or "example").stem
+    if shard:
+        name += f"-{shard}".replace("/", "-of-")
+    return Path("runs") / name
+
+
+def _check_metrics_left_out(
+    folder: Path, samples: Samples, selected: Sequence[Metric], judge: Judge, options: Mapping[str, Any]
+) -> None:
+    """Refuse a default folder whose finished run has a metric that is left out for want of its model."""
+    if not judge.auxiliary_models.auto:
+        return
+    missing = missing_models(selected, judge, Options.read(options))
+    if 0 < len(missing) < len(selected):
+        check_default(folder, samples, [metric.name for metric in selected if metric.name not in missing])
+
+
+def _suggest_embedder(result: Result, chosen: str) -> None:
+    """Name the best embedder on stderr, where another one was found by itself."""
+    used = result.signature.embedder.get("name")
+    best = EMBEDDERS[0]
+    if chosen == AUTO and used and used != best:
+        say(f"questions were compared by {used}; a larger embedder: localeval models fetch {best}")
+
+
+def _read(file: str, seed: int, columns: Sequence[str], **reading: Any) -> Samples:
     """Read the samples, and list skipped rows on stderr."""
-    names: dict[str, str] = {}
-    for field, name in (pair for text in columns for pair in _split_columns(text)):
-        if field in names:
-            raise InputError(f"--columns: {field} is named twice; keep one.")
-        names[field] = name
-    samples = read_samples(file, columns=names, seed=seed, **reading)
+    samples = read_samples(file, columns=_named_columns(columns), seed=seed, **reading)
     for line in samples.guesses:
         say(f"{samples.name}: {line}")
-    for skipped in samples.skipped[:_MOST_SHOWN]:
+    for skipped in samples.skipped[:_MAX_SKIPPED_SHOWN]:
         say(f"skipped: {skipped.reason}")
     if samples.skipped:
-        more = len(samples.skipped) - _MOST_SHOWN
-        say(f"skipped: {len(samples.skipped)} in all" + f", {more} of them not shown" * (more > 0))
+        total = f"skipped: {len(samples.skipped)} in all"
+        not_shown = len(samples.skipped) - _MAX_SKIPPED_SHOWN
+        if not_shown > 0:
+            total += f", {not_shown} of them not shown"
+        say(total)
     return samples
+
+
+def _named_columns(texts: Sequence[str]) -> dict[str, str]:
+    """Return field -> column, as --columns names them. Raises InputError for a field that is named twice."""
+    names: dict[str, str] = {}
+    for text in texts:
+        for field, name in _split_columns(text):
+            if field in names:
+                raise InputError(f"--columns: {field} is named twice; keep one.")
+            names[field] = name
+    return names
 
 
 _COLUMN = re.compile(r"""\s*([^=,]+?)\s*=\s*(?:"((?:[^"]|"")+)"|([^,]+?))\s*(?:,|$)""")
@@ -176,12 +222,12 @@ def _split_columns(text: str) -> Iterator[tuple[str, str]]:
         position = pair.end()
 
 
-@click.command(params=[*JUDGING, TIMEOUT])
+@click.command("score", params=[*JUDGING, TIMEOUT])
 @click.option("--user-input", "--question", help="The question.")
 @click.option("--response", "--answer", help="The answer.")
 @click.option("--context", "contexts", multiple=True, help="A retrieved context; may be given several times.")
 @click.option("--reference", help="The correct answer.")
-def score(
+def score_command(
     user_input: str | None,
     response: str | None,
     contexts: tuple[str, ...],
@@ -197,10 +243,12 @@ def score(
         raise InputError("there is nothing to score; give --response, --context, or both.")
     samples = read_samples([{**sample, "retrieved_contexts": list(contexts)}])
     samples.name = "--user-input, --response, --context, --reference"
-    samples.columns = []  # they are options here, and no columns that could be named
-    metrics_for(metrics, samples)  # raises for a missing column before a model is loaded
+    # They are options here, and no columns that could be named.
+    samples.columns = []
+    # Raises for a missing column before a model is loaded.
+    metrics_for(metrics, samples)
     with Judge.load(**judge) as loaded:
-        result = run(samples, metrics, loaded, timeout=timeout, **options)
+        result = evaluate(samples, metrics, loaded, timeout=timeout, **options)
     if as_json:
         click.echo(escaped_json(result.to_json()), nl=False)
         _exit_if_failed(result)

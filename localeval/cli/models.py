@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from localeval import models as store
 from localeval.cli.options import CLASSIFIER, EMBEDDER, JSON, JUDGE, THREADS
 from localeval.errors import InputError
+from localeval.models import ModelFiles, listing, models_dir, resolve
 from localeval.models.catalog import QUICK_START
 from localeval.models.files import whole_path
 from localeval.system.offline import offline
@@ -24,35 +24,37 @@ from localeval.text.display import escaped_json
 if TYPE_CHECKING:
     from localeval.models.fetch import ByteProgress
 
-LINE_EVERY = 100_000_000  # bytes, if the total size is unknown
+# Bytes between two lines of progress, if the total size is unknown.
+BYTES_PER_LINE = 100_000_000
 
 
-@click.group()
+@click.group("models")
 @click.pass_context
-def models(context: click.Context) -> None:
+def models_command(context: click.Context) -> None:
     if context.invoked_subcommand != "fetch":
         offline()
 
 
-@models.command("list", params=[JSON])
+@models_command.command("list", params=[JSON])
 def list_models(as_json: bool) -> None:
     """List the models in the catalog, and whether they are on this machine."""
-    listing = store.listing()
+    rows = listing()
     if as_json:
-        click.echo(escaped_json(json.dumps(listing, indent=2, ensure_ascii=False)))
+        click.echo(escaped_json(json.dumps(rows, indent=2, ensure_ascii=False)))
         return
     table = [["NAME", "KIND", "SIZE", "RAM", "LANGUAGES", "STATE", "LICENCE"]]
-    for row in listing:
+    for row in rows:
         size = f"{row['size'] / 1e9:.2f} GB" if row["size"] else "unknown"
-        languages, ram = ",".join(row["languages"]), f"{row['ram_gb']} GB"
-        table.append([row["name"], row["kind"], size, ram, languages, row["state"], row["licence"]])
+        memory = f"{row['ram_gb']} GB"
+        languages = ",".join(row["languages"])
+        table.append([row["name"], row["kind"], size, memory, languages, row["state"], row["licence"]])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         click.echo("  ".join(map(str.ljust, line, widths)).rstrip())
-    say(f"models folder: {store.models_dir()}")
+    say(f"models folder: {models_dir()}")
 
 
-@models.command("fetch")
+@models_command.command("fetch")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
     "--from",
@@ -62,7 +64,8 @@ def list_models(as_json: bool) -> None:
 )
 def fetch_model(names: tuple[str, ...], source: Path | None) -> None:
     """Fetch the models NAME and check their bytes; without NAME, the models of the quick start."""
-    from localeval.models.fetch import fetch  # here, so that `--help` loads no network modules
+    # Here, so that `--help` loads no network modules.
+    from localeval.models.fetch import fetch
 
     for name in names or QUICK_START:
         with draw_progress() as progress:
@@ -70,42 +73,36 @@ def fetch_model(names: tuple[str, ...], source: Path | None) -> None:
         say(_describe(files))
 
 
-@models.command("verify")
+@models_command.command("verify")
 @click.argument("name")
 def verify_model(name: str) -> None:
     """Read every byte of NAME, a model or a path, again and check it."""
-    say(_describe(store.resolve(name, read_again=True)))
+    say(_describe(resolve(name, read_again=True)))
 
 
-@models.command("path")
+@models_command.command("path")
 @click.argument("name")
 def model_path(name: str) -> None:
     """Print the path of the GGUF file or folder of NAME."""
-    click.echo(store.resolve(name).path)
+    click.echo(resolve(name).path)
 
 
-def _describe(files: store.ModelFiles) -> str:
+def _describe(files: ModelFiles) -> str:
     if files.entry is None:
         status = "not in the catalog: nothing to compare with"
+    elif files.unpinned:
+        status = "in part unpinned in the catalog"
     else:
-        status = "in part unpinned in the catalog" if files.unpinned else "as in the catalog"
+        status = "as in the catalog"
     return f"{files.path}: {files.size:,} bytes, sha256 {files.sha256} ({status})"
 
 
 @contextlib.contextmanager
 def draw_progress() -> Iterator[ByteProgress]:
     """Show progress on stderr: a bar on a terminal, else a line at about every tenth."""
-    if sys.stderr is None or not sys.stderr.isatty():  # None where the shell closed it, as 2>&- does
-        last_step = 0
-
-        def line(done: int, total: int) -> None:
-            nonlocal last_step
-            step = done * 10 // total if total else done // LINE_EVERY
-            if step > last_step:
-                say(f"{done:,} bytes" + (f" ({done * 100 // total} %)" if total else ""))
-            last_step = step
-
-        yield line
+    # None where the shell closed it, as 2>&- does.
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield _progress_lines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -117,9 +114,24 @@ def draw_progress() -> Iterator[ByteProgress]:
         yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
 
-@click.command(params=[JUDGE, EMBEDDER, CLASSIFIER, THREADS, JSON])
+def _progress_lines() -> ByteProgress:
+    """Return a function that prints a line at about every tenth of the bytes."""
+    last_step = 0
+
+    def show_line(done: int, total: int) -> None:
+        nonlocal last_step
+        step = done * 10 // total if total else done // BYTES_PER_LINE
+        if step > last_step:
+            share = f" ({done * 100 // total} %)" if total else ""
+            say(f"{done:,} bytes{share}")
+        last_step = step
+
+    return show_line
+
+
+@click.command("doctor", params=[JUDGE, EMBEDDER, CLASSIFIER, THREADS, JSON])
 @click.option("--only", multiple=True, metavar="NAME", help="Only this check; may be given several times.")
-def doctor(
+def doctor_command(
     model: str, embedder: str, classifier: str, n_threads: int, only: tuple[str, ...], as_json: bool
 ) -> None:
     """Each check prints a line; exit 3 if one finds a fault. The judge judges three shipped samples. An
@@ -139,10 +151,16 @@ def doctor(
         sys.exit(3)
 
 
-@click.command()
-@click.option("--to", "target", required=True, type=click.Path(path_type=Path), help="A new or empty folder.")
+@click.command("pack")
 @click.option(
-    "--judge", metavar="NAME", help="A judge of the catalog.  [default: that of `evaluate`, if it is here]"
+    "--to",
+    "target",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A new or empty folder, or an unfinished pack.",
+)
+@click.option(
+    "--judge", metavar="NAME", help="A judge of the catalog.  [default: the one of `evaluate`, if it is here]"
 )
 @click.option("--embedder", metavar="NAME", help="An embedder of the catalog, likewise.")
 @click.option("--models", "names", metavar="A,B", help="Pack these models of the catalog instead.")
@@ -151,7 +169,7 @@ def doctor(
     "--native", is_flag=True, help="Compile llama.cpp for this processor: faster, but it runs on no other."
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before fetching.")
-def pack(
+def pack_command(
     target: Path,
     judge: str | None,
     embedder: str | None,
@@ -161,22 +179,26 @@ def pack(
     yes: bool,
 ) -> None:
     """The pack is a folder with program, models and an installer, for machines with this Python version,
-    system and processor type. After an interruption remove the folder, and pack again.
+    system and processor type. After an interruption the same command goes on; files that are whole stay.
     """
     from localeval.pack import collect, install
     from localeval.pack.build import LlamaBuild
+    from localeval.pack.unfinished import check_target
 
     if no_models + bool(names) + bool(judge or embedder) > 1:
         raise InputError(
             "--models, --no-models, and --judge with --embedder exclude one another; give one of them."
         )
-    packed = [name.strip() for name in names.split(",")] if names else []
-    if not (names or no_models):
+    packed: list[str] = []
+    if names:
+        packed = [name.strip() for name in names.split(",")]
+    elif not no_models:
         packed = collect.default_models(judge, embedder)
         if not packed:
             say("the default models are not here (localeval models fetch); the pack will have no models")
     target = whole_path(target)
-    collect.check_empty(target)  # before anything is printed
+    # Before anything is printed.
+    check_target(target)
     contents = collect.choose_contents(packed, LlamaBuild(native))
     for line in contents.lines(target):
         say(line)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from localeval.analysis.compare import compare as compare_runs
+from localeval.analysis.compare import compare
 from localeval.analysis.gates import (
     Bound,
     Drop,
@@ -22,19 +22,21 @@ from localeval.analysis.gates import (
     drop_gates,
     gates_against,
 )
-from localeval.cli.options import JSON, JUNIT, PAGE, RESCORING, SCORES, OutputFile, take_options
+from localeval.cli.options import JSON, RESCORING, pop_options
+from localeval.cli.output_files import JUNIT, OUTPUT_FILE, PAGE, SCORES, check_output_file
 from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
 from localeval.metrics import METRICS
 from localeval.options import Options
+from localeval.report import formats
 from localeval.report.progress import live_line
-from localeval.report.text import as_text, reasons_told
+from localeval.report.text import as_text, explain_reasons
 from localeval.runs import folder
-from localeval.runs import verify as verification
-from localeval.runs.rescore import rescore as rescore_run
+from localeval.runs.rescore import rescore
 from localeval.runs.result import Result
 from localeval.runs.results_file import results_text
-from localeval.runs.shards import merge as merge_runs
+from localeval.runs.shards import merge
+from localeval.runs.verify import verify
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import drop_output, say
 from localeval.text.display import escaped_json
@@ -76,7 +78,7 @@ GATES = [
         "its mean is worse by more than that.",
     ),
     *LIMITS,
-    click.Option(["--junit"], type=OutputFile(JUNIT), metavar="FILE", help="Write the gates as JUnit XML."),
+    click.Option(["--junit"], type=OUTPUT_FILE, metavar="FILE", help="Write the gates as JUnit XML."),
 ]
 
 
@@ -86,7 +88,7 @@ def show(result: Result, as_json: bool = False) -> None:
         click.echo(escaped_json(result.to_json()) if as_json else as_text(result), nl=not as_json)
     except BrokenPipeError:
         drop_output()
-    for line in reasons_told(result):
+    for line in explain_reasons(result):
         say(line)
 
 
@@ -115,9 +117,14 @@ class Gates:
         max_failed: str | None,
         max_undefined: str | None,
     ) -> None:
-        self._bounds = [*map(Bound.read, fail_under), *(Bound.read(text, over=True) for text in fail_over)]
+        if junit is not None:
+            check_output_file("junit", JUNIT)
+        lower_bounds = [Bound.read(text) for text in fail_under]
+        upper_bounds = [Bound.read(text, over=True) for text in fail_over]
+        self._bounds = [*lower_bounds, *upper_bounds]
         self._drops = [Drop.read(text) for text in fail_on_drop if Drop.is_one(text)]
-        self._baseline = _baseline([text for text in fail_on_drop if not Drop.is_one(text)], self._drops)
+        runs = [text for text in fail_on_drop if not Drop.is_one(text)]
+        self._baseline = _baseline(runs, self._drops)
         self._limits = Limits.read(max_failed, max_undefined)
         self._counts = max_failed is not None or max_undefined is not None
         self._junit = junit
@@ -135,7 +142,9 @@ class Gates:
 
     def check_models(self, judge: Judge, options: Mapping[str, Any]) -> None:
         """Raise InputError for a bound on a metric that `evaluate` leaves out, as its model is not here."""
-        for name in self._named() if judge.auxiliary_models.auto else ():
+        if not judge.auxiliary_models.auto:
+            return
+        for name in self._named():
             try:
                 judge.ready([METRICS[name]], Options.read(options))
             except ModelMissing as error:
@@ -187,37 +196,47 @@ def some_missed(outcomes: Sequence[Outcome]) -> bool:
 _RUN = click.argument("run", type=click.Path(path_type=Path))
 
 
-@click.command()
+@click.command("report")
 @_RUN
 @click.option(
     "--html",
-    type=OutputFile(PAGE, folder.REPORT),
+    type=OUTPUT_FILE,
     help="Path of the page.  [default: report.html in the run's folder]",
 )
-def report(run: Path, html: Path | None) -> None:
+def report_command(run: Path, html: Path | None) -> None:
     """RUN is the folder of a finished run; no model is needed."""
-    result, path = folder.load(run), html or run / folder.REPORT
+    check_output_file("html", PAGE, own=run / folder.REPORT)
+    result = folder.load(run)
+    title = run.resolve().name
     show(result)
-    result.to_html(path, title=run.resolve().name)
-    say(f"report: {path}")
+    if html is None:
+        written = formats.write_pages(result, run, title)
+    else:
+        result.to_html(html, title=title)
+        written = [(formats.REPORT.name, html)]
+    for name, path in written:
+        say(f"{name}: {path}")
 
 
-@click.command(params=[*RESCORING, JSON, *GATES])
+@click.command("rescore", params=[*RESCORING, JSON, *GATES])
 @_RUN
 @click.option(
     "-o",
     "--output",
-    type=OutputFile(SCORES, folder.RESULTS),
+    type=OUTPUT_FILE,
     help="Also write a file like results.json; the run's own is overwritten only if it is named here.",
 )
-def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: bool, **values: Any) -> None:
+def rescore_command(
+    run: Path, metrics: list[str] | None, output: Path | None, as_json: bool, **values: Any
+) -> None:
     """RUN is the folder of a run, with its journal. Options that are not given are those of the run."""
-    gates = Gates(**take_options(values, GATES))
+    check_output_file("output", SCORES, own=run / folder.RESULTS)
+    gates = Gates(**pop_options(values, GATES))
     options = {name: value for name, value in values.items() if value is not None}
     replaces_own = output is not None and output.resolve() == (run / folder.RESULTS).resolve()
     # Locked before it is read: what another process writes in between would be replaced by older scores.
     with folder.locked(run) if replaces_own else nullcontext():
-        result = rescore_run(run, metrics, **options)
+        result = rescore(run, metrics, **options)
         gates.check(result.metrics)
         show(result, as_json)
         if replaces_own:
@@ -231,28 +250,28 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
     exit_unless_scored(result)
 
 
-@click.command()
+@click.command("merge")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the merged run."
 )
-def merge(runs: tuple[Path, ...], output: Path) -> None:
+def merge_command(runs: tuple[Path, ...], output: Path) -> None:
     """RUNS are the folders of the shards; no model is needed."""
-    result = merge_runs(runs, output)
+    result = merge(runs, output)
     show(result)
     say(f"records and scores: {output / folder.RESULTS}")
     exit_unless_scored(result)
 
 
-@click.command()
+@click.command("verify")
 @_RUN
 @click.option("--share", default=0.1, show_default=True, help="Share of the samples, above 0 and up to 1.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the draw.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no live line.")
-def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
+def verify_command(run: Path, share: float, seed: int, quiet: bool) -> None:
     """RUN is the folder of a finished run; exit 1 if a judgement differs."""
     with live_line(quiet, "Verifying") as progress:
-        result = verification.verify(run, share, seed, progress=progress)
+        result = verify(run, share, seed, progress=progress)
     if result.difference:
         say(f"{run}: {result.difference}")
         sys.exit(1)
@@ -275,7 +294,7 @@ class _Compare(click.Command):
         return super().parse_args(ctx, words)
 
 
-@click.command(cls=_Compare, params=[JSON, *LIMITS])
+@click.command("compare", cls=_Compare, params=[JSON, *LIMITS])
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Also compare runs that differ in what moves numbers.")
@@ -286,7 +305,7 @@ class _Compare(click.Command):
     help="Exit 1 if a metric got worse by more than chance, too many of the samples that A scored were not "
     "scored in B, or B lacks a metric of A. With METRIC:drop=NUMBER: if its mean is worse by more than that.",
 )
-def compare(
+def compare_command(
     a: Path,
     b: Path,
     force: bool,
@@ -300,7 +319,7 @@ def compare(
     """
     drops = [Drop.read(text) for text in fail_on_drop if text]
     limits = Limits.read(max_failed, max_undefined)
-    comparison = compare_runs(a, b, force=force)
+    comparison = compare(a, b, force=force)
     if as_json:
         click.echo(escaped_json(json.dumps(comparison.to_dict(), ensure_ascii=False, indent=1)))
     else:

@@ -26,8 +26,7 @@ from localeval.runs import folder as run_folder
 from localeval.runs.evaluate import NetworkCount, RunSetup, score_run
 from localeval.runs.pool import InProcessPool
 from localeval.runs.result import Result
-from localeval.samples import Sample, Samples, check_columns, read_samples
-from localeval.samples.readers import is_table
+from localeval.samples import Sample, Samples, check_columns, is_table, read_samples
 from localeval.system.arguments import STRICT, Number, Settings, Whole
 from localeval.text.display import shorten
 

@@ -7,68 +7,92 @@ except with `explain=True` (for the response and the contexts) or `verdict="reas
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import compress, repeat
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from localeval.judgements.needed_sentences import NeededRecord
-from localeval.judgements.questions import QuestionsRecord
-from localeval.judgements.statements import StatementsRecord
-from localeval.judgements.support import SupportRecord
+from localeval.judgements.decision import Decision, DecisionList
 from localeval.runs.result import SampleResult
 
 
 def to_original(sample: SampleResult, threshold: float | None = None) -> dict[str, Any]:
     """Return the records as the original replies; `threshold` is by default that of the score."""
-    replies: dict[str, Any] = {}
-    threshold = sample.threshold if threshold is None else threshold
-    records = sample.calibrated()
-    for name, record in records.items():
-        if isinstance(record, StatementsRecord):
-            sentences = [
-                {"origin_sentence": s.sentence, "statements": [{"description": d} for d in s.statements]}
-                for s in record.sentences
-            ]
-            replies[name] = {"sentence_and_statements": sentences}
-        elif isinstance(record, SupportRecord):
-            keys = ("statement", "verdication_reasoning", "verdication_result")
-            replies[name] = {"statement_verdications": _verdicts(records, name, threshold, keys)}
-        elif isinstance(record, QuestionsRecord):
-            replies[name] = [
-                {
-                    "query": draw.question,
-                    "answer_sufficiency": draw.analysis or "",
-                    "answer_sufficiency_result": int(draw.sufficient >= threshold),
-                }
-                for draw in record.draws
-            ]
-        elif isinstance(record, NeededRecord):
-            needed = compress(record.sentences, record.decided(threshold))
-            replies[name] = "\n".join(s.text for s in needed) or "Insufficient Information"
-    return replies
+    return _replies(sample.decisions(threshold), _ORIGINAL)
 
 
 def to_ragas(sample: SampleResult, threshold: float | None = None) -> dict[str, Any]:
     """Return the records in ragas' own schemas, which exist for statements and verdicts."""
-    replies: dict[str, Any] = {}
-    threshold = sample.threshold if threshold is None else threshold
-    records = sample.calibrated()
-    for name, record in records.items():
-        if isinstance(record, StatementsRecord):
-            replies[name] = {"statements": [text for _, text in record.flat()]}
-        elif isinstance(record, SupportRecord):
-            keys = ("statement", "reason", "verdict")
-            replies[name] = {"statements": _verdicts(records, name, threshold, keys)}
-    return replies
+    return _replies(sample.decisions(threshold), _RAGAS)
 
 
-def _verdicts(
-    records: Mapping[str, Any], name: str, threshold: float, keys: tuple[str, str, str]
-) -> list[dict[str, Any]]:
-    """Return statement, reason and 1 or 0 under these keys; only `support` has separate reasons."""
-    reasons = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
-    rows = []
-    for verdict, reason in zip(records[name].verdicts, reasons or repeat(""), strict=False):
-        row = (verdict.statement, reason or verdict.reason or "", int(verdict.probability >= threshold))
-        rows.append(dict(zip(keys, row, strict=True)))
-    return rows
+def _replies(lists: Sequence[DecisionList], forms: dict[str, Form]) -> dict[str, Any]:
+    return {
+        listed.judgement: forms[listed.kind](listed.decisions)
+        for listed in lists
+        if listed.kind in forms and not listed.failure
+    }
+
+
+def _sentences(decisions: Sequence[Decision]) -> dict[str, Any]:
+    """Return the statements by sentence, in the order of the sentences."""
+    sentences: dict[int | None, dict[str, Any]] = {}
+    for one in decisions:
+        if not one.unjudged:
+            row = sentences.setdefault(one.start, {"origin_sentence": one.sentence, "statements": []})
+            if one.text:
+                row["statements"].append({"description": one.text})
+    return {"sentence_and_statements": list(sentences.values())}
+
+
+def _verdications(decisions: Sequence[Decision]) -> dict[str, Any]:
+    return {
+        "statement_verdications": [
+            {
+                "statement": one.text,
+                "verdication_reasoning": one.reason,
+                "verdication_result": int(one.is_yes),
+            }
+            for one in decisions
+        ]
+    }
+
+
+def _queries(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+    """Return the drawn questions, without the real one."""
+    return [
+        {
+            "query": one.text,
+            "answer_sufficiency": one.reason,
+            "answer_sufficiency_result": int(one.is_yes),
+        }
+        for one in decisions
+        if one.column != "user_input"
+    ]
+
+
+def _needed_sentences(decisions: Sequence[Decision]) -> str:
+    needed = [one.text for one in decisions if one.is_yes and one.column != "user_input"]
+    return "\n".join(needed) or "Insufficient Information"
+
+
+def _statements(decisions: Sequence[Decision]) -> dict[str, Any]:
+    return {"statements": [one.text for one in decisions if one.text and not one.unjudged]}
+
+
+def _verdicts(decisions: Sequence[Decision]) -> dict[str, Any]:
+    return {
+        "statements": [
+            {"statement": one.text, "reason": one.reason, "verdict": int(one.is_yes)} for one in decisions
+        ]
+    }
+
+
+Form = Callable[[Sequence[Decision]], Any]
+
+# The kind of a judgement's decisions -> its form in the original, and in ragas.
+_ORIGINAL: dict[str, Form] = {
+    "statement": _sentences,
+    "verdict": _verdications,
+    "question": _queries,
+    "passage": _needed_sentences,
+}
+_RAGAS: dict[str, Form] = {"statement": _statements, "verdict": _verdicts}

@@ -24,7 +24,7 @@ from localeval.metrics.summary import undefined_reason
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
 from localeval.prompts import LANGUAGES
-from localeval.report.text import MOST_NAMED
+from localeval.report.text import MAX_NAMED
 from localeval.samples import ALIASES, Sample
 from localeval.text.display import join_some
 
@@ -169,7 +169,7 @@ class OriginalMetric(AbstractContextManager[Any]):
             if getattr(sample_result.records.get("statements"), "language", "") == "other":
                 notes.setdefault("neither English nor Chinese", []).append(name)
         for note, ids in notes.items():
-            LOG.warning("%s: %s: %s.", self.column, note, join_some(ids, MOST_NAMED))
+            LOG.warning("%s: %s: %s.", self.column, note, join_some(ids, MAX_NAMED))
 
     def judge(self) -> Judge:
         """Return the judge; load it if needed. Raises ModelMissing, ModelBroken or InputError."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from localeval.engine.interface import ContextTooLong
 
-GLUE_TOKENS = 64  # most tokens of JSON syntax and options that an item's reply has besides its budget
-MOST_WINDOWS = 8
+GLUE_TOKENS = 64  # maximum tokens of JSON syntax and options that an item's reply has besides its budget
+MAX_WINDOWS = 8
 GROUP = 16  # tokens that llama.cpp's kernels for the usual quantizations compute together
 
 
@@ -42,16 +43,17 @@ def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, 
     return ranges
 
 
-def even_size(tokens: int, most: int) -> int:
-    """Return the tokens per call when `tokens` are split evenly into calls of at most `most` tokens.
+def even_size(tokens: int, limit: int) -> int:
+    """Return the tokens per call when `tokens` are split evenly into calls of at most `limit` tokens.
 
     Even, as a last call of a few tokens would cost as much as one of many. Rounded up to whole groups.
 
     >>> even_size(520, 256), even_size(200, 256)
     (176, 208)
     """
-    calls = max(1, -(-tokens // most))
-    return min(most, -(-tokens // (calls * GROUP)) * GROUP)
+    calls = max(1, math.ceil(tokens / limit))
+    groups = math.ceil(tokens / (calls * GROUP))
+    return min(limit, groups * GROUP)
 
 
 class BatchToken(NamedTuple):
@@ -110,19 +112,21 @@ def shared_length(sequences: Sequence[Sequence[int]]) -> int:
     >>> shared_length([b"not so", b"no"]), shared_length([b"not so", b"nor"])
     (2, 2)
     """
-    columns = enumerate(zip(*sequences, strict=False))
-    return next((i for i, column in columns if len(set(column)) > 1), min(map(len, sequences)))
+    for i, column in enumerate(zip(*sequences, strict=False)):
+        if len(set(column)) > 1:
+            return i
+    return min(len(sequence) for sequence in sequences)
 
 
 def split_windows(pieces: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
     """Join the pieces of a text into windows; each repeats the last piece of the previous one if it fits.
 
     `sizes` counts the tokens of each piece, `room` those of a window. White space around a window goes.
-    Raises ContextTooLong for no room, a piece longer than a window, or more than MOST_WINDOWS.
+    Raises ContextTooLong for no room, a piece longer than a window, or more than MAX_WINDOWS.
 
     >>> split_windows(["A.\\n", "B. ", "C."], [1, 1, 1], 2)
     ['A.\\nB.', 'B. C.']
-    >>> len(split_windows(["A."] * MOST_WINDOWS, [1] * MOST_WINDOWS, 1))
+    >>> len(split_windows(["A."] * MAX_WINDOWS, [1] * MAX_WINDOWS, 1))
     8
     >>> split_windows(["A. ", "B. ", "C."], [2, 7, 4], 10)
     ['A. B.', 'C.']
@@ -132,8 +136,9 @@ def split_windows(pieces: Sequence[str], sizes: Sequence[int], room: int) -> lis
     windows: list[str] = []
     start = 0
     fits = max(sizes, default=0) <= room
-    while fits and start < len(pieces) and len(windows) <= MOST_WINDOWS:
-        end, used = start, 0
+    while fits and start < len(pieces) and len(windows) <= MAX_WINDOWS:
+        end = start
+        used = 0
         while end < len(pieces) and used + sizes[end] <= room:
             used += sizes[end]
             end += 1
@@ -141,8 +146,8 @@ def split_windows(pieces: Sequence[str], sizes: Sequence[int], room: int) -> lis
         # The next window repeats this one's last piece, unless no other piece would fit.
         overlap = end < len(pieces) and sizes[end - 1] + sizes[end] <= room
         start = end - 1 if overlap else end
-    if not windows or len(windows) > MOST_WINDOWS:
+    if not windows or len(windows) > MAX_WINDOWS:
         raise ContextTooLong(
-            f"{sum(sizes)} tokens of context, {room} fit a window, {MOST_WINDOWS} windows at most"
+            f"{sum(sizes)} tokens of context, {room} fit a window, {MAX_WINDOWS} windows at most"
         )
     return windows

@@ -8,37 +8,41 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from localeval.engine.architectures import Architecture, find_architecture
 from localeval.engine.batching import BatchToken
-from localeval.engine.interface import EngineSettings, TokenUsage
+from localeval.engine.interface import TokenUsage
 from localeval.engine.llama import Llama
+from localeval.engine.settings import EngineSettings
 
-BATCH, SEQUENCES, STEPS = 512, 32, 8
-
-READ_SHARE = 0.58  # of a token's time, for a token read through the layers that a head needs: 16 of 28
+PROMPT_TOKENS = 512  # of the text whose tokens are measured together
+SEQUENCES = 32  # texts that are continued together
+STEPS = 8  # tokens by which each text is continued
 
 
 class Speed(NamedTuple):
     """Seconds of a token or call.
 
-    prefill  a token of one text of 512 tokens, in calls of n_batch
-    token    a token of a call with one token for each of 32 texts
-    step     a call of a single token
+    prefill     a token of one text of 512 tokens, in calls of n_batch
+    token       a token of a call with one token for each of 32 texts
+    step        a call of a single token
+    read_share  share of `prefill` that a token takes which only the lower layers read, not measured
     """
 
     prefill: float
     token: float
     step: float
+    read_share: float = Architecture.read_share
 
     def cost(self, spent: TokenUsage) -> float:
         """Estimate the seconds of these tokens, wrong guesses included, in calls of the best size.
 
         >>> Speed(0.01, 0.02, 0.05).cost(TokenUsage(context=80, items=40, decoded=10, guessed=5))
         1.5
-        >>> Speed(0.01, 0.02, 0.05).cost(TokenUsage(read=100))  # 16 of 28 are 0.57
-        0.58
+        >>> Speed(0.01, 0.02, 0.05, read_share=0.5).cost(TokenUsage(read=100))
+        0.5
         """
-        prefill = (spent.given - (1 - READ_SHARE) * spent.read) * self.prefill
-        return prefill + (spent.decoded + spent.guessed) * self.token
+        prompt_tokens = spent.given - (1 - self.read_share) * spent.read
+        return prompt_tokens * self.prefill + (spent.decoded + spent.guessed) * self.token
 
 
 def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0) -> Speed:
@@ -50,30 +54,38 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
     with closing(Llama(path, settings or EngineSettings())) as llama:
         sequences = min(SEQUENCES, llama.n_sequences - 1)
         token = llama.tokenize(b"the")[0]
-        text = [BatchToken(token, behind + i, (0,), i == BATCH - 1) for i in range(BATCH)]
         if behind:
             llama.decode([BatchToken(token, i, (0,), False) for i in range(behind)])
-
-        def best_of_two(calls: Sequence[list[BatchToken]]) -> float:
-            """Return the seconds of the faster of two runs after a warm-up: a disturbance only adds time."""
-            seconds = []
-            for _ in range(3):
-                llama.drop(0, behind)
-                for sequence in range(1, sequences + 1):
-                    llama.drop(sequence)
-                    llama.fork(0, sequence)
-                start = time.perf_counter()
-                for batch in calls:
-                    llama.decode(batch)
-                seconds.append(time.perf_counter() - start)
-            return min(seconds[1:])
-
-        def steps(n: int) -> list[list[BatchToken]]:
-            positions = range(behind, behind + STEPS)
-            return [[BatchToken(token, p, (s,), True) for s in range(1, n + 1)] for p in positions]
-
+        last = PROMPT_TOKENS - 1
+        prompt = [BatchToken(token, behind + i, (0,), i == last) for i in range(PROMPT_TOKENS)]
+        together = _steps(token, sequences, behind)
+        alone = _steps(token, 1, behind)
         return Speed(
-            best_of_two([text]) / BATCH,
-            best_of_two(steps(sequences)) / STEPS / sequences,
-            best_of_two(steps(1)) / STEPS,
+            prefill=_best_of_two(llama, [prompt], sequences, behind) / PROMPT_TOKENS,
+            token=_best_of_two(llama, together, sequences, behind) / STEPS / sequences,
+            step=_best_of_two(llama, alone, sequences, behind) / STEPS,
+            read_share=find_architecture(llama.architecture()).read_share,
         )
+
+
+def _steps(token: int, sequences: int, behind: int) -> list[list[BatchToken]]:
+    """Return the calls that continue so many sequences by `STEPS` tokens, one in each call."""
+    return [
+        [BatchToken(token, position, (sequence,), True) for sequence in range(1, sequences + 1)]
+        for position in range(behind, behind + STEPS)
+    ]
+
+
+def _best_of_two(llama: Llama, calls: Sequence[Sequence[BatchToken]], sequences: int, behind: int) -> float:
+    """Return the seconds of the faster of two runs after a warm-up: a disturbance only adds time."""
+    seconds = []
+    for _ in range(3):
+        llama.drop(0, behind)
+        for sequence in range(1, sequences + 1):
+            llama.drop(sequence)
+            llama.fork(0, sequence)
+        start = time.perf_counter()
+        for batch in calls:
+            llama.decode(batch)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds[1:])

@@ -14,7 +14,7 @@ import jinja2
 import jinja2.sandbox
 
 from localeval.engine.interface import Frame
-from localeval.engine.llama import Tokenizer
+from localeval.engine.tokenizer import Tokenizer
 from localeval.errors import ModelBroken
 from localeval.prompts import PromptPrefix
 
@@ -31,7 +31,8 @@ def frame(model: Tokenizer, prefix: PromptPrefix) -> Frame:
             f"{model.path}: the file has no chat template, as in a base model; choose an instruct model."
         )
     texts = [prefix.system, *(text for example in prefix.examples for text in example)]
-    bos, eos = model.special_text("bos"), model.special_text("eos")
+    bos = model.special_text("bos")
+    eos = model.special_text("eos")
     try:
         _, _, opening, closing, reply = _pieces(source, 1, bos, eos)
         _check_reply(opening, closing, reply)
@@ -58,9 +59,10 @@ def _pieces(source: str, examples: int, bos: str, eos: str) -> list[str]:
     roles = ["system", *("user", "assistant") * examples, "user"]
     # Letters of both cases: a template that changes the case of texts writes another marker.
     markers = [f"\ue000Text{i}\ue001" for i in range(len(roles))]
+    messages = [{"role": role, "content": marker} for role, marker in zip(roles, markers, strict=True)]
     # enable_thinking: Qwen3's templates write an empty thought for False; others ignore it.
     rest = _compiled(source).render(
-        messages=[{"role": r, "content": m} for r, m in zip(roles, markers, strict=True)],
+        messages=messages,
         add_generation_prompt=True,
         enable_thinking=False,
         bos_token=bos,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -45,6 +46,21 @@ def option_mass(logits: Logits, tokens: Sequence[int]) -> float:
     return round(min(1.0, float(mass)), 4)
 
 
+@dataclass(frozen=True)
+class _OpenChoice:
+    """A choice that the next logits decide.
+
+    before         the text before the options, which is not all fed
+    fed            what is fed of `before` and of the beginning that the options share
+    option_tokens  the first token after `fed`, for each option
+    """
+
+    field: Choice
+    before: bytes
+    fed: bytes
+    option_tokens: list[int]
+
+
 class ReplyDecoder(Generic[T]):
     """Decodes one reply. It never calls llama.cpp, so that many replies can be decoded together.
 
@@ -69,17 +85,24 @@ class ReplyDecoder(Generic[T]):
         """`context` is searched for drafts; for the others see `TreeEngine.generate`."""
         if temperature > 0 and seed is None:
             raise ValueError(f"temperature is {temperature}, but there is no seed to sample this reply with")
-        self._grammar, self._vocabulary = grammar, grammar.vocabulary
-        self._prompt, self._context = NgramIndex(prompt), context
-        self._budget_left, self._temperature = budget, temperature
+        self._grammar = grammar
+        self._vocabulary = grammar.vocabulary
+        self._prompt = NgramIndex(prompt)
+        self._context = context
+        self._budget_left = budget
+        self._temperature = temperature
         self._generator = np.random.default_rng(seed)
-        self._written, self._tokens = b"", list[int]()
+        self._written = b""
+        self._tokens: list[int] = []
         self._state = grammar.start
-        self._choice: Choice | None = None  # the one to be decided next
+        self._choice: _OpenChoice | None = None
         self._probabilities: dict[str, dict[Any, float]] = {}
         self._mass: dict[str, float] = {}
-        self._truncated, self._decoded = "", 0
-        self.feed, self.asked, self.chosen = prompt, len(prompt), 0
+        self._truncated = ""
+        self._decoded = 0
+        self.feed = prompt
+        self.asked = len(prompt)
+        self.chosen = 0
         self.draft: list[int] = []
         self.kept = 0
         self.done = False
@@ -87,14 +110,20 @@ class ReplyDecoder(Generic[T]):
 
     def advance(self, logits: Sequence[Logits]) -> None:
         """Continue with the logits after `feed`, and after each token of `draft`."""
-        drafted, self.draft, self.kept = self.draft, [], 0
+        drafted = self.draft
+        self.draft = []
+        self.kept = 0
         self._step(logits[0])
-        while self.feed == drafted[self.kept : self.kept + 1] != [] and self._choice is None:
+        while self._choice is None and self._is_drafted(drafted):
             self.kept += 1
             self._step(logits[self.kept])
         # Sampled text is mostly new, and each wrong draft costs a token.
         if self._temperature <= 0 and self.feed and self._choice is None:
             self.draft = draft(self._tokens, self._prompt, self._context)[: self._budget_left]
+
+    def _is_drafted(self, drafted: Sequence[int]) -> bool:
+        """Return whether `feed` is one token, and the next one of the draft."""
+        return self.kept < len(drafted) and self.feed == [drafted[self.kept]]
 
     def reply(self) -> Reply[T]:
         value = self._grammar.schema.model_validate_json(self._written)
@@ -110,23 +139,34 @@ class ReplyDecoder(Generic[T]):
 
     def _step(self, logits: Logits) -> None:
         """Decide a choice, or a token of free text; end free text that is over budget or repeats itself."""
-        self.feed, self.chosen = [], 0
+        self.feed = []
+        self.chosen = 0
         if self._choice is not None:
-            choice, self._choice = self._choice, None
-            shares = option_shares(logits, self._option_tokens)
-            self._probabilities[choice.name] = dict(zip(choice.options, map(float, shares), strict=True))
-            self._mass[choice.name] = option_mass(logits, self._option_tokens)
-            best = int(np.argmax(shares))
-            if self._temperature > 0:
-                logs = np.log(np.maximum(shares, np.finfo(np.float64).tiny))
-                best = sample(logs, self._temperature, self._generator)
-            self._state = self._grammar.walk(self._fed_bytes, self._state)
-            self._written += self._fed_bytes
-            self._feed_forced((self._before_choice + choice.encoded[best])[len(self._fed_bytes) :])
-            return
-        if self._budget_left <= 0:
+            choice = self._choice
+            self._choice = None
+            self._decide(choice, logits)
+        elif self._budget_left <= 0:
             self._truncate("budget", trim_incomplete(self._written))
-            return
+        else:
+            self._write_token(logits)
+
+    def _decide(self, choice: _OpenChoice, logits: Logits) -> None:
+        """Decide a choice, and feed what follows of the option."""
+        shares = option_shares(logits, choice.option_tokens)
+        name = choice.field.name
+        self._probabilities[name] = dict(zip(choice.field.options, map(float, shares), strict=True))
+        self._mass[name] = option_mass(logits, choice.option_tokens)
+        best = int(np.argmax(shares))
+        if self._temperature > 0:
+            logs = np.log(np.maximum(shares, np.finfo(np.float64).tiny))
+            best = sample(logs, self._temperature, self._generator)
+        self._state = self._grammar.walk(choice.fed, self._state)
+        self._written += choice.fed
+        option = choice.before + choice.field.encoded[best]
+        self._feed_forced(option[len(choice.fed) :])
+
+    def _write_token(self, logits: Logits) -> None:
+        """Choose the next token of free text."""
         self._budget_left -= 1
         self._decoded += 1
         self.chosen = 1
@@ -135,38 +175,61 @@ class ReplyDecoder(Generic[T]):
             self._append(sample(allowed.astype(np.float64), self._temperature, self._generator))
         else:
             self._append(int(np.argmax(allowed)))
-        if (trimmed := trim_repetition(self._written)) is not None:
-            self._truncate("repetition", trimmed)
-        else:
+        trimmed = trim_repetition(self._written)
+        if trimmed is None:
             self._feed_forced()
+        else:
+            self._truncate("repetition", trimmed)
 
     def _feed_forced(self, pending: bytes = b"") -> None:
-        """Feed the text that is decided (`pending`) or forced, up to the next decision.
-
-        The last token before free text is not fed but left to the model, together with what follows it:
-        where a tokenizer has `["` as one token, the model reads a lone `[` as the beginning of an empty list.
-        """
+        """Feed the text that is decided (`pending`) or forced, up to the next decision."""
         forced, state = self._grammar.forced(self._grammar.walk(pending, self._state))
         text = pending + forced
+        field = self._grammar.choices.get(state)
         if self._grammar.final(state):
             self._written += text
-            self.feed, self.done = [], True
-            return
-        self._choice = self._grammar.choices.get(state)
-        if self._choice is None:
-            tokens = self._vocabulary.tokenize(text) if text else []
-            n_left = 1 if self.feed or len(tokens) > 1 else 0  # some token must be fed, for its logits
-            for token in tokens[: len(tokens) - n_left]:
-                self._append(token)
-            return
-        # Feed the tokens that both options share, and compare the options at the first token that differs.
-        closed = [e + self._grammar.forced(self._grammar.walk(e, state))[0] for e in self._choice.encoded]
+            self.feed = []
+            self.done = True
+        elif field is None:
+            self._feed_before_text(text)
+        else:
+            self._feed_before_choice(text, field, state)
+
+    def _feed_before_text(self, text: bytes) -> None:
+        """Feed `text` but for its last token, before free text.
+
+        That token is left to the model, together with what follows it: where a tokenizer has `["` as one
+        token, the model reads a lone `[` as the beginning of an empty list.
+        """
+        tokens = self._vocabulary.tokenize(text) if text else []
+        # Some token must be fed, for its logits.
+        if self.feed or len(tokens) > 1:
+            tokens = tokens[:-1]
+        for token in tokens:
+            self._append(token)
+
+    def _feed_before_choice(self, text: bytes, field: Choice, state: int) -> None:
+        """Feed the tokens that both options share, to compare the options at the first token that differs.
+
+        text   what stands before the options
+        state  the one after it
+        """
+        closed = [self._closed(option, state) for option in field.encoded]
         options = [self._vocabulary.tokenize(text + option) for option in closed]
         n = shared_length(options)
-        shared, self._option_tokens = options[0][:n], [tokens[n] for tokens in options]
+        shared = options[0][:n]
         self.feed += shared
-        self._before_choice = text
-        self._fed_bytes = b"".join(self._vocabulary.bytes_of[token] for token in shared)
+        self._choice = _OpenChoice(
+            field=field,
+            before=text,
+            fed=b"".join(self._vocabulary.bytes_of[token] for token in shared),
+            option_tokens=[tokens[n] for tokens in options],
+        )
+
+    def _closed(self, option: bytes, state: int) -> bytes:
+        """Return an option with the text that is forced after it."""
+        forced, _ = self._grammar.forced(self._grammar.walk(option, state))
+        return option + forced
 
     def _append(self, token: int) -> None:
         self._state = self._grammar.next(self._state, token)
@@ -177,7 +240,8 @@ class ReplyDecoder(Generic[T]):
     def _truncate(self, reason: str, text: bytes) -> None:
         """End the free text of `text` as soon as the grammar allows; a choice after it is still decided."""
         self._truncated = self._truncated or reason
-        self._written, self._state = text, self._grammar.walk(text)
+        self._written = text
+        self._state = self._grammar.walk(text)
         self._feed_forced(self._grammar.shortest(self._state, frozenset(self._grammar.choices)))
 
 

@@ -7,12 +7,13 @@ code as the run itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
 from localeval.engine.batching import build_tree, chunks, count_beyond, shared_length
-from localeval.engine.interface import Likelihood, Reply, States, TokenUsage, TreeEngine
+from localeval.engine.interface import Likelihood, Reply, TokenUsage, TokenValues, TreeEngine
 from localeval.prompts import PromptPrefix
 from localeval.system.versions import digest
 
@@ -26,6 +27,53 @@ OTHER_TEXT_TOKENS = 40  # a guess: reasons and analyses were not fitted
 WRONG_GUESSES = 0.29  # wrong draft tokens for each token written, at temperature 0
 
 
+@dataclass(frozen=True)
+class _ReplyFields:
+    """The fields of a reply, by what is known of them before it is written.
+
+    names    all of them, in order
+    choices  name -> options
+    lists    names of the fields that are lists; the others are texts
+    """
+
+    names: tuple[str, ...]
+    choices: Mapping[str, Sequence[Any]]
+    lists: frozenset[str]
+
+    @classmethod
+    def of_schema(cls, schema: type[BaseModel]) -> _ReplyFields:
+        choices: dict[str, Sequence[Any]] = {}
+        lists = set()
+        for name, field in schema.model_fields.items():
+            if get_origin(field.annotation) is Literal:
+                choices[name] = get_args(field.annotation)
+            elif get_origin(field.annotation) is list:
+                lists.add(name)
+        return cls(tuple(schema.model_fields), choices, frozenset(lists))
+
+    def estimate(self, item_tokens: int) -> float:
+        """Estimate the tokens of the texts and lists of a reply to an item of so many tokens."""
+        texts = [name for name in self.names if name not in self.choices and name not in self.lists]
+        text_tokens = sum(TEXT_TOKENS.get(name, OTHER_TEXT_TOKENS) for name in texts)
+        return text_tokens + LIST_SHARE * len(self.lists) * item_tokens
+
+    def value(self, text: str) -> dict[str, Any]:
+        """Return a value of each field: an empty list, the first option, or `text`."""
+        value: dict[str, Any] = {}
+        for name in self.names:
+            if name in self.lists:
+                value[name] = []
+            elif name in self.choices:
+                value[name] = self.choices[name][0]
+            else:
+                value[name] = text
+        return value
+
+    def even_odds(self) -> dict[str, dict[Any, float]]:
+        """Return the same probability for each option of a choice."""
+        return {name: dict.fromkeys(options, 1 / len(options)) for name, options in self.choices.items()}
+
+
 class DryRunEngine:
     """A `TreeEngine` that uses the tokenizer and settings of another one, and has no prefix cached.
 
@@ -35,8 +83,11 @@ class DryRunEngine:
     """
 
     def __init__(self, engine: TreeEngine) -> None:
-        self.settings, self.room = engine.settings, engine.room
-        self.tokens, self.count, self.frame = engine.tokens, engine.count, engine.frame
+        self.settings = engine.settings
+        self.room = engine.room
+        self.tokens = engine.tokens
+        self.count = engine.count
+        self.frame = engine.frame
         self._prefixes: set[PromptPrefix] = set()
         self._in_cache: tuple[PromptPrefix | int | None, str] | None = None
         self.spent = TokenUsage()
@@ -56,22 +107,35 @@ class DryRunEngine:
         seeds: Sequence[list[int]] | None = None,  # noqa: ARG002
     ) -> list[Reply[T]]:
         """Raises ContextTooLong as a real engine does."""
-        settings, (before, after) = self.settings, self.frame(prefix)
-        hints = {name: field.annotation for name, field in schema.model_fields.items()}
-        choices = {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
-        lists = [name for name, hint in hints.items() if get_origin(hint) is list]
-        texts = [name for name in hints if name not in (*choices, *lists)]
-        text_tokens = sum(TEXT_TOKENS.get(name, OTHER_TEXT_TOKENS) for name in texts)
-        opening, later = self._forced([*hints], choices)
-        context_tokens, item_tokens = len(self.tokens(context)), [self.tokens(item) for item in items]
-        feeds = [[*tokens, *after, *opening] for tokens in item_tokens]
+        fields = _ReplyFields.of_schema(schema)
         budgets = [budget] * len(items) if isinstance(budget, int) else list(budget)
+        self._count_generated(prefix, context, items, fields, budgets, temperature)
+        # What is made of other texts has another key.
+        value = fields.value(digest([context, *items]))
+        even = fields.even_odds()
+        return [Reply(schema(**value), "", even, truncated="budget") for _ in items]
+
+    def _count_generated(
+        self,
+        prefix: PromptPrefix,
+        context: str,
+        items: Sequence[str],
+        fields: _ReplyFields,
+        budgets: Sequence[int],
+        temperature: float,
+    ) -> None:
+        """Count the tokens of the replies to `items` and of their prompts."""
+        before, after = self.frame(prefix)
+        opening, later = self._forced(fields)
+        context_tokens = len(self.tokens(context))
+        item_tokens = [self.tokens(item) for item in items]
+        feeds = [[*tokens, *after, *opening] for tokens in item_tokens]
+        feed_sizes = [len(feed) for feed in feeds]
         stem = len(before) + context_tokens
-        for chunk in chunks([*map(len, feeds)], budgets, stem, settings.n_ctx, settings.width):
+        for chunk in chunks(feed_sizes, budgets, stem, self.settings.n_ctx, self.settings.width):
             nodes, _ = build_tree([feeds[i] for i in chunk])
             forced = count_beyond(nodes, [len(item_tokens[i]) + len(after) for i in chunk])
-            estimates = [text_tokens + LIST_SHARE * len(lists) * len(item_tokens[i]) for i in chunk]
-            decoded = sum(min(budgets[i], estimate) for i, estimate in zip(chunk, estimates, strict=True))
+            decoded = sum(min(budgets[i], fields.estimate(len(item_tokens[i]))) for i in chunk)
             self.spent = self.spent.plus(
                 prefix=0 if prefix in self._prefixes else len(before),
                 context=0 if self._in_cache == (prefix, context) else context_tokens,
@@ -82,15 +146,13 @@ class DryRunEngine:
             )
             self._prefixes.add(prefix)
             self._in_cache = (prefix, context)
-        text = digest([context, *items])  # what is made of other texts has another key
-        value = {name: [] if name in lists else choices.get(name, (text,))[0] for name in hints}
-        even = {name: dict.fromkeys(options, 1 / len(options)) for name, options in choices.items()}
-        return [Reply(schema(**value), "", even, truncated="budget") for _ in items]
 
-    def read(self, context: str, item: str, layer: int) -> States:
+    def read(self, context: str, item: str, layer: int) -> TokenValues:
         """Return states of zeros, of width 1. Raises ContextTooLong as a real engine does."""
-        context_tokens, item_tokens = len(self.tokens(context)), len(self.tokens(item))
-        chunks([item_tokens], [0], context_tokens, self.settings.n_ctx, 1)  # checks that they fit
+        context_tokens = len(self.tokens(context))
+        item_tokens = len(self.tokens(item))
+        # Checks that they fit.
+        chunks([item_tokens], [0], context_tokens, self.settings.n_ctx, 1)
         new_context = 0 if self._in_cache == (layer, context) else context_tokens
         self.spent = self.spent.plus(read=new_context + item_tokens)
         self._in_cache = (layer, context)
@@ -100,31 +162,30 @@ class DryRunEngine:
         """Return even likelihoods. Raises ContextTooLong as a real engine does."""
         *stem, last = self.tokens(context)
         item_tokens = [[*self.tokens(item)] for item in items]
-        settings = self.settings
-        for chunk in chunks(
-            [*map(len, item_tokens)], [0] * len(items), len(stem), settings.n_ctx, settings.width
-        ):
+        sizes = [len(tokens) for tokens in item_tokens]
+        no_budget = [0] * len(items)
+        for chunk in chunks(sizes, no_budget, len(stem), self.settings.n_ctx, self.settings.width):
             nodes, _ = build_tree([[last, *item_tokens[i][:-1]] for i in chunk])
             new_context = 0 if self._in_cache == (None, context) else len(stem)
             self.spent = self.spent.plus(context=new_context, items=len(nodes))
             self._in_cache = (None, context)
         return [Likelihood((0.0,)) for _ in items]
 
-    def _forced(self, fields: Sequence[str], choices: Mapping[str, Sequence[Any]]) -> tuple[list[int], int]:
+    def _forced(self, fields: _ReplyFields) -> tuple[list[int], int]:
         """Return (a reply's tokens before its first decision, number of tokens before later choices)."""
-        first, *others = fields
+        first, *others = fields.names
+        later = sum(len(self.tokens(f'{name}":"')) for name in others if name in fields.choices)
         start = f'{{"{first}":'
-        later = sum(len(self.tokens(f'{name}":"')) for name in others if name in choices)
-        if first not in choices:
+        if first not in fields.choices:
             return [*self.tokens(start + '"')][:-1], later
-        replies = [self.tokens(f'{start}"{option}"') for option in choices[first]]
+        replies = [self.tokens(f'{start}"{option}"') for option in fields.choices[first]]
         return [*replies[0][: shared_length(replies)]], later
 
 
-def blank_states(text: str, tokens: int) -> States:
+def blank_states(text: str, tokens: int) -> TokenValues:
     """Return zeros for a text of `tokens` tokens of about equal length; a head maps them to its bias."""
     import numpy as np
 
     size = len(text.encode("utf-8", "replace"))
     ends = tuple(size * (i + 1) // tokens for i in range(tokens))
-    return States(np.zeros((tokens, 1), np.float32), ends)
+    return TokenValues(np.zeros((tokens, 1), np.float32), ends)

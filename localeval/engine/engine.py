@@ -7,7 +7,7 @@ decoded after it in batches of n_batch, and the items follow in chunks that depe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import accumulate
@@ -18,28 +18,22 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from localeval.engine.batching import BatchToken, build_tree, chunks, count_beyond
-from localeval.engine.interface import (
-    EngineError,
-    EngineSettings,
-    Likelihood,
-    Reply,
-    States,
-    TokenUsage,
-    TreeEngine,
-)
-from localeval.engine.memory import OVERHEAD, PREFIX_TOKENS, cache_bytes, check_fits, compute_bytes
+from localeval.engine.architectures import Architecture, find_architecture
+from localeval.engine.batching import BatchToken, Node, build_tree, chunks, count_beyond
+from localeval.engine.interface import EngineError, Likelihood, Reply, TokenUsage, TokenValues, TreeEngine
+from localeval.engine.memory import OVERHEAD, PREFIX_TOKENS, cache_bytes, compute_bytes
+from localeval.engine.settings import EngineSettings
 from localeval.engine.speculation import NgramIndex, trim_drafts
-from localeval.errors import ModelBroken
-from localeval.models.gguf import split_files
+from localeval.errors import InputError, ModelBroken
 from localeval.prompts import PromptPrefix
 
 if TYPE_CHECKING:
     from localeval.engine.decoding import ReplyDecoder
     from localeval.engine.grammar import Grammar, Vocabulary
     from localeval.engine.interface import Frame
-    from localeval.engine.llama import Llama
+    from localeval.engine.llama import Llama, Logits
     from localeval.engine.prefix_cache import PrefixCache
+    from localeval.engine.tokenizer import Tokenizer
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -47,25 +41,34 @@ CONTEXT = 0  # the sequence of prefix and context; items are sequences 1, 2, ...
 
 
 class Engine(TreeEngine):
-    """A `TreeEngine` for the GGUF file at `path`. Not for two threads at a time; `close()` frees the model.
+    """A `TreeEngine` for a GGUF model. Not for two threads at a time; `close()` frees the model.
 
     The vocabulary is opened now, in a second; the weights are loaded for the first reply.
 
-    kept  cache of prefix states on disk; without it each engine computes its own
+    files           all files of the model; the first one is opened
+    prefix_cache    cache of prefix states on disk; without it each engine computes its own
+    before_loading  called before the weights are loaded; raises what speaks against it. A damaged file can
+                    end the process: `localeval.engine.probe` tries it in another one
 
     Raises ModelBroken or InputError, also when the weights are loaded; later ModelBroken when the file is no
     longer the one that was opened: what was decoded while it changed is not returned.
     """
 
     def __init__(
-        self, path: Path, settings: EngineSettings | None = None, kept: PrefixCache | None = None
+        self,
+        files: Sequence[Path],
+        settings: EngineSettings | None = None,
+        prefix_cache: PrefixCache | None = None,
+        before_loading: Callable[[Engine], None] | None = None,
     ) -> None:
-        from localeval.engine.llama import Tokenizer  # heavy: llama.cpp
+        from localeval.engine.tokenizer import Tokenizer  # heavy: llama.cpp
 
-        self.path, self.settings = path, settings or EngineSettings()
+        self.path = files[0]
+        self.settings = settings or EngineSettings()
         # States depend on the GPU that computed them, and the key of the cache does not name it.
-        self._prefix_cache = None if self.settings.n_gpu_layers else kept
-        self._files = {file: _identity(file) for file in split_files(path)}
+        self._prefix_cache = None if self.settings.n_gpu_layers else prefix_cache
+        self._before_loading = before_loading
+        self._files = {file: _identity(file) for file in files}
         self._llama: Llama | None = None
         self._frames: dict[PromptPrefix, Frame] = {}
         self._grammars: dict[type[BaseModel], Grammar] = {}
@@ -73,11 +76,14 @@ class Engine(TreeEngine):
         # The prefix, the layer that was read, or None for a text without a prefix; and the context.
         self._in_cache: tuple[PromptPrefix | int | None, list[int]] | None = None
         self._spent = TokenUsage()
-        self._tokenizer = Tokenizer(path, self.settings)  # replaced by `_llama`, once the weights are loaded
+        # Replaced by `_llama`, once the weights are loaded.
+        self._tokenizer: Tokenizer = Tokenizer(self.path, self.settings)
+        self._architecture = self._tokenizer.architecture()
         self._layers = self._tokenizer.number("block_count")
         self._width = self._tokenizer.number("embedding_length")
         try:
-            self.frame(PromptPrefix("", ()))  # checks the chat template
+            # Checks the chat template.
+            self.frame(PromptPrefix("", ()))
         except ModelBroken:
             self.close()
             raise
@@ -88,18 +94,21 @@ class Engine(TreeEngine):
 
     @property
     def llama(self) -> Llama:
-        """The model with its weights, loaded at first use. Raises InputError where memory is too small."""
+        """The model with its weights, loaded at first use. Raises what `check_loadable` raises."""
         if self._llama is None:
-            from localeval.engine import probe  # heavy: llama.cpp
             from localeval.engine.llama import Llama
 
-            self._check_unchanged()
-            if not probe.IN_CHILD:  # a child limits its memory itself: a damaged file may claim any size
-                check_fits(self.path, self.memory())
+            self.check_loadable()
             llama = Llama(self.path, self.settings)
             self.close()
             self._tokenizer = self._llama = llama
         return self._llama
+
+    def check_loadable(self) -> None:
+        """Raise ModelBroken for a changed file, and what `before_loading` raises."""
+        self._check_unchanged()
+        if self._before_loading is not None:
+            self._before_loading(self)
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -108,10 +117,27 @@ class Engine(TreeEngine):
         return Vocabulary(self.llama)
 
     def close(self) -> None:
-        if tokenizer := vars(self).pop("_tokenizer", None):  # a freed one would end the process
+        # Removed: a call of a freed one would end the process.
+        tokenizer = vars(self).pop("_tokenizer", None)
+        if tokenizer is not None:
             tokenizer.close()
-        self._llama = self._in_cache = None
+        self._llama = None
+        self._in_cache = None
         self._states.clear()
+
+    @property
+    def architecture(self) -> Architecture:
+        """What is known of the model's architecture."""
+        return find_architecture(self._architecture)
+
+    def check_readable(self) -> None:
+        """Raise InputError for a model of an architecture whose hidden states localeval does not know."""
+        if not self.architecture.residual_node:
+            raise InputError(
+                f"{self.path.name} has the architecture {self._architecture!r}, of which localeval does not "
+                "know where its hidden states are, so it can't be read; choose a Qwen2.5 or Qwen3 model, or "
+                "make the architecture known with localeval.register_architecture."
+            )
 
     def layers(self) -> int:
         return self._layers
@@ -126,7 +152,8 @@ class Engine(TreeEngine):
             return None
         self._check_unchanged()
         weights = sum(file.stat().st_size for file in self._files)
-        number, settings = self._tokenizer.number, self.settings
+        number = self._tokenizer.number
+        settings = self.settings
         # The states of prefixes are stored beside the cache, in the same form.
         cache = cache_bytes(number, settings.n_ctx + PREFIX_TOKENS, settings.cache_type)
         heads = number("attention.head_count")
@@ -168,26 +195,10 @@ class Engine(TreeEngine):
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
-        from localeval.engine.decoding import ReplyDecoder
-        from localeval.engine.grammar import Grammar
-
-        if schema not in self._grammars:
-            self._grammars[schema] = Grammar(schema, self._vocabulary)
-        before, after = self.frame(prefix)
-        budgets = [budget] * len(items) if isinstance(budget, int) else list(budget)
+        before, _ = self.frame(prefix)
         context_tokens = self.tokens(context)
-        context_ngrams = NgramIndex(context_tokens)
-        decoders = [
-            ReplyDecoder[T](
-                self._grammars[schema],
-                [*self.tokens(item), *after],
-                context_ngrams,
-                budgets[i],
-                temperature,
-                seeds[i] if seeds else None,
-            )
-            for i, item in enumerate(items)
-        ]
+        budgets = [budget] * len(items) if isinstance(budget, int) else list(budget)
+        decoders = self._reply_decoders(prefix, context_tokens, items, schema, budgets, temperature, seeds)
         stem = len(before) + len(context_tokens)
         feeds = [len(decoder.feed) for decoder in decoders]
         item_ranges = chunks(feeds, budgets, stem, self.settings.n_ctx, self.settings.width)
@@ -197,20 +208,51 @@ class Engine(TreeEngine):
                 self._decode_replies([decoders[i] for i in item_range], stem)
         return [decoder.reply() for decoder in decoders]
 
-    def read(self, context: str, item: str, layer: int) -> States:
-        llama, context_tokens, item_tokens = self.llama, self.tokens(context), self.tokens(item)
-        chunks([len(item_tokens)], [0], len(context_tokens), self.settings.n_ctx, 1)  # checks that they fit
+    def _reply_decoders(
+        self,
+        prefix: PromptPrefix,
+        context_tokens: list[int],
+        items: Sequence[str],
+        schema: type[T],
+        budgets: Sequence[int],
+        temperature: float,
+        seeds: Sequence[list[int]] | None,
+    ) -> list[ReplyDecoder[T]]:
+        """Make a decoder for the reply to each item."""
+        from localeval.engine.decoding import ReplyDecoder
+        from localeval.engine.grammar import Grammar
+
+        if schema not in self._grammars:
+            self._grammars[schema] = Grammar(schema, self._vocabulary)
+        grammar = self._grammars[schema]
+        _, after = self.frame(prefix)
+        context_ngrams = NgramIndex(context_tokens)
+        decoders = []
+        for i, item in enumerate(items):
+            prompt = [*self.tokens(item), *after]
+            seed = seeds[i] if seeds else None
+            decoders.append(ReplyDecoder[T](grammar, prompt, context_ngrams, budgets[i], temperature, seed))
+        return decoders
+
+    def read(self, context: str, item: str, layer: int) -> TokenValues:
+        self.check_readable()
+        node = self.architecture.node(layer)
+        llama = self.llama
+        context_tokens = self.tokens(context)
+        item_tokens = self.tokens(item)
+        # Checks that they fit.
+        chunks([len(item_tokens)], [0], len(context_tokens), self.settings.n_ctx, 1)
         with self._decoding():
             if self._in_cache != (layer, context_tokens):
                 llama.clear()
-                llama.states(_batch(context_tokens, 0, CONTEXT), layer)
+                llama.states(_batch(context_tokens, 0, CONTEXT), node)
                 self._count(read=len(context_tokens))
                 self._in_cache = (layer, context_tokens)
             with self._item_sequences(1):
-                values = llama.states(_batch(item_tokens, len(context_tokens), 1), layer)
+                values = llama.states(_batch(item_tokens, len(context_tokens), 1), node)
             self._count(read=len(item_tokens))
         ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in item_tokens)
-        return States(values, tuple(ends))
+        return TokenValues(values, tuple(ends))
 
     def likelihood(self, context: str, items: Sequence[str]) -> list[Likelihood]:
         context_tokens = self.tokens(context)
@@ -247,10 +289,7 @@ class Engine(TreeEngine):
             # A call gives the logits of all its tokens, and of no more than fit.
             width = self.settings.width
             for first in range(0, len(nodes), width):
-                batch = [
-                    BatchToken(node.token, start + node.place, tuple(1 + i for i in node.items), True)
-                    for node in nodes[first : first + width]
-                ]
+                batch = [_node_token(node, start, True) for node in nodes[first : first + width]]
                 for n, logits in enumerate(self.llama.decode(batch), start=first):
                     values = logits.astype(np.float64)
                     log_sum = _log_sum_of_exponentials(values)
@@ -279,7 +318,8 @@ class Engine(TreeEngine):
             yield
         except BaseException as error:
             self._in_cache = None
-            self.llama.clear(data=True)  # a NaN in a cell reaches tokens that do not even attend to it
+            # A NaN in a cell reaches tokens that do not even attend to it.
+            self.llama.clear(data=True)
             if isinstance(error, EngineError):
                 self._check_unchanged()
             raise
@@ -289,60 +329,79 @@ class Engine(TreeEngine):
         """Fill the cache with prefix and context, and nothing else."""
         if self._in_cache == (prefix, context):
             return
-        llama, before = self.llama, [*self.frame(prefix).before]
+        before = [*self.frame(prefix).before]
         if prefix not in self._states:
-            state = self._prefix_cache.get(before) if self._prefix_cache else None
-            if state is None:
-                llama.clear()
-                llama.decode(_batch(before, 0, CONTEXT))
-                state = llama.save(CONTEXT)
-                self._count(prefix=len(before))
-                if self._prefix_cache:
-                    self._check_unchanged()
-                    self._prefix_cache.put(before, state)
-            self._states[prefix] = state
+            self._states[prefix] = self._prefix_state(before)
+        llama = self.llama
         llama.clear()
         llama.restore(self._states[prefix], CONTEXT)
         llama.decode(_batch(context, len(before), CONTEXT))
         self._count(context=len(context))
         self._in_cache = (prefix, context)
 
+    def _prefix_state(self, before: list[int]) -> bytes:
+        """Return the state after the tokens of a prefix, from the disk or computed."""
+        stored = self._prefix_cache.get(before) if self._prefix_cache else None
+        if stored is not None:
+            return stored
+        llama = self.llama
+        llama.clear()
+        llama.decode(_batch(before, 0, CONTEXT))
+        state = llama.save(CONTEXT)
+        self._count(prefix=len(before))
+        if self._prefix_cache:
+            self._check_unchanged()
+            self._prefix_cache.put(before, state)
+        return state
+
     def _decode_replies(self, chunk: list[ReplyDecoder[T]], start: int) -> None:
         """Decode the items of a chunk together, after `start` tokens, until each is done."""
-        # One call for the prompts of all items, equal beginnings once.
-        nodes, ends = build_tree([decoder.feed for decoder in chunk])
-        rows = {node: row for row, node in enumerate(sorted(set(ends)))}  # last node -> its row of logits
-        forced = count_beyond(nodes, [decoder.asked for decoder in chunk])
         lengths = [start + len(decoder.feed) for decoder in chunk]
         with self._item_sequences(len(chunk)):
-            logits = self.llama.decode(
-                [
-                    BatchToken(node.token, start + node.place, tuple(1 + i for i in node.items), n in rows)
-                    for n, node in enumerate(nodes)
-                ]
-            )
-            self._count(items=len(nodes) - forced, forced=forced)
-            for decoder, last in zip(chunk, ends, strict=True):
-                decoder.advance([logits[rows[last]]])
-            # Then one call after the other for all unfinished items: each one's feed, and its draft after it.
-            while unfinished := [i for i, decoder in enumerate(chunk) if not decoder.done]:
-                trim_drafts([chunk[i].draft for i in unfinished], self.settings.width)
-                batch = []
-                for i in unfinished:
-                    decoder = chunk[i]
-                    self._count(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
-                    tokens = [*decoder.feed, *decoder.draft]
-                    batch += _batch(tokens, lengths[i], 1 + i, n_logits=1 + len(decoder.draft))
-                    lengths[i] += len(decoder.feed)
-                logits = self.llama.decode(batch)
-                for i in unfinished:
-                    decoder, drafted = chunk[i], len(chunk[i].draft)
-                    decoder.advance(logits)
-                    logits = logits[1 + drafted :]
-                    lengths[i] += decoder.kept
-                    if decoder.kept < drafted:  # the rest of the draft was wrong
-                        self.llama.drop(1 + i, lengths[i])
-                    self._count(decoded=decoder.kept, guessed=drafted - decoder.kept)
+            self._decode_prompts(chunk, start)
+            # Then one call after the other for all unfinished items.
+            while True:
+                unfinished = [i for i, decoder in enumerate(chunk) if not decoder.done]
+                if not unfinished:
+                    return
+                self._decode_step(chunk, unfinished, lengths)
+
+    def _decode_prompts(self, chunk: list[ReplyDecoder[T]], start: int) -> None:
+        """Decode the prompts of all items in one call, equal beginnings once."""
+        nodes, ends = build_tree([decoder.feed for decoder in chunk])
+        # The last node of an item -> the row of its logits.
+        rows = {node: row for row, node in enumerate(sorted(set(ends)))}
+        forced = count_beyond(nodes, [decoder.asked for decoder in chunk])
+        logits = self.llama.decode([_node_token(node, start, n in rows) for n, node in enumerate(nodes)])
+        self._count(items=len(nodes) - forced, forced=forced)
+        for decoder, last in zip(chunk, ends, strict=True):
+            decoder.advance([logits[rows[last]]])
+
+    def _decode_step(self, chunk: list[ReplyDecoder[T]], unfinished: list[int], lengths: list[int]) -> None:
+        """Decode the feed of each unfinished item, with its draft after it, in one call.
+
+        lengths  for each item of the chunk, the number of tokens in its sequence, which is updated
+        """
+        trim_drafts([chunk[i].draft for i in unfinished], self.settings.width)
+        batch: list[BatchToken] = []
+        for i in unfinished:
+            decoder = chunk[i]
+            self._count(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
+            tokens = [*decoder.feed, *decoder.draft]
+            batch += _batch(tokens, lengths[i], 1 + i, n_logits=1 + len(decoder.draft))
+            lengths[i] += len(decoder.feed)
+        logits = self.llama.decode(batch)
+        for i in unfinished:
+            decoder = chunk[i]
+            drafted = len(decoder.draft)
+            own_logits: list[Logits] = logits[: 1 + drafted]
+            logits = logits[1 + drafted :]
+            decoder.advance(own_logits)
+            lengths[i] += decoder.kept
+            if decoder.kept < drafted:
+                # The rest of the draft was wrong.
+                self.llama.drop(1 + i, lengths[i])
+            self._count(decoded=decoder.kept, guessed=drafted - decoder.kept)
 
     def _count(self, **tokens: int) -> None:
         self._spent = self._spent.plus(**tokens)
@@ -352,6 +411,11 @@ def _batch(tokens: list[int], position: int, sequence: int, n_logits: int = 0) -
     """Place `tokens` from `position` on, with logits for the last `n_logits` of them."""
     first = len(tokens) - n_logits
     return [BatchToken(token, position + i, (sequence,), i >= first) for i, token in enumerate(tokens)]
+
+
+def _node_token(node: Node, start: int, needs_logits: bool) -> BatchToken:
+    """Place a node that items share after `start` tokens, in the sequences of these items."""
+    return BatchToken(node.token, start + node.place, tuple(1 + i for i in node.items), needs_logits)
 
 
 def _log_sum_of_exponentials(values: npt.NDArray[np.float64]) -> float:

@@ -19,20 +19,21 @@ from outlines_core import Vocabulary as CoreVocabulary
 from pydantic import BaseModel
 
 from localeval.engine.batching import shared_length
-from localeval.engine.llama import Llama
+from localeval.engine.tokenizer import Tokenizer
 
 
 class Vocabulary:
     """The tokens that a reply may contain, with their bytes."""
 
-    def __init__(self, llama: Llama) -> None:
-        self.bytes_of = dict(llama.pieces())
-        self.size, self.tokenize = llama.n_vocab, llama.tokenize
-        by_bytes: dict[bytes, list[int]] = {}
+    def __init__(self, model: Tokenizer) -> None:
+        self.bytes_of = dict(model.pieces())
+        self.size = model.n_vocab
+        self.tokenize = model.tokenize
+        tokens: dict[bytes, list[int]] = {}
         for token, piece in self.bytes_of.items():
-            by_bytes.setdefault(piece, []).append(token)
-        self.byte_token = {piece[0]: ids[0] for piece, ids in by_bytes.items() if len(piece) == 1}
-        self.core = CoreVocabulary(llama.end_token(), by_bytes)
+            tokens.setdefault(piece, []).append(token)
+        self.byte_token = {piece[0]: ids[0] for piece, ids in tokens.items() if len(piece) == 1}
+        self.core = CoreVocabulary(model.end_token(), tokens)
 
 
 @dataclass(frozen=True)
@@ -53,25 +54,34 @@ class Grammar:
 
     def __init__(self, schema: type[BaseModel], vocabulary: Vocabulary) -> None:
         """Compile the schema; this takes up to 1 s."""
-        self.schema, self.vocabulary = schema, vocabulary
+        self.schema = schema
+        self.vocabulary = vocabulary
         # No optional white space: with it no text would be forced.
         self._index = Index(to_regex(JsonSchema(schema, whitespace_pattern="")), vocabulary.core)
         self.start = int(self._index.get_initial_state())
         self._masks: dict[int, npt.NDArray[np.bool_]] = {}
         self._forced: dict[int, tuple[bytes, int]] = {}
-        self.choices: dict[int, Choice] = {}
+        self.choices = self._find_choices(schema)
+
+    def _find_choices(self, schema: type[BaseModel]) -> dict[int, Choice]:
+        """Walk the shortest JSON of the schema, and return the choices by the state in which each is made."""
+        choices: dict[int, Choice] = {}
         text = b"{"
         for name, info in schema.model_fields.items():
             text += json.dumps(name).encode() + b":"
             if get_origin(info.annotation) is Literal:
                 options = get_args(info.annotation)
                 encoded = [json.dumps(option, ensure_ascii=False).encode() for option in options]
-                shared = shared_length(encoded)  # a quote, at least, for strings
+                # A quote, at least, for strings.
+                shared = shared_length(encoded)
                 state = self.walk(text + encoded[0][:shared])
-                self.choices[state] = Choice(name, options, tuple(e[shared:] for e in encoded))
+                choices[state] = Choice(name, options, tuple(option[shared:] for option in encoded))
                 text += encoded[0] + b","
-            else:  # the shortest, to walk past it
-                text += b"[]," if get_origin(info.annotation) is list else b'"",'
+            elif get_origin(info.annotation) is list:
+                text += b"[],"
+            else:
+                text += b'"",'
+        return choices
 
     def next(self, state: int, token: int) -> int:
         """Return the state after `token`, which must be allowed in `state`."""
@@ -98,26 +108,36 @@ class Grammar:
     def forced(self, state: int) -> tuple[bytes, int]:
         """Return the only bytes that can follow, and the state after them; (b"", state) in a final state."""
         if state not in self._forced:
-            text, current = b"", state
-            while not self.final(current) and len(successors := self._successors(current)) == 1:
-                ((byte, current),) = successors.items()
+            text = b""
+            current = state
+            while not self.final(current):
+                successors = self._successors(current)
+                if len(successors) != 1:
+                    break
+                [(byte, current)] = successors.items()
                 text += bytes([byte])
             self._forced[state] = text, current
         return self._forced[state]
 
     def shortest(self, state: int, goals: frozenset[int] = frozenset()) -> bytes:
         """Return the shortest text (smallest bytes among equals) to one of `goals` or to a final state."""
-        seen, frontier = {state}, {b"": state}
-        while not (complete := [t for t, s in frontier.items() if s in goals or self.final(s)]):
-            frontier = {
-                text + bytes([byte]): successor
-                for text, current in frontier.items()
-                for byte, successor in self._successors(current).items()
-                if successor not in seen
-            }
+        seen = {state}
+        # The texts of one length, and the state after each; a text one byte longer in each round.
+        frontier = {b"": state}
+        while True:
+            complete = [text for text, end in frontier.items() if end in goals or self.final(end)]
+            if complete:
+                return min(complete)
+            longer: dict[bytes, int] = {}
+            for text, current in frontier.items():
+                for byte, successor in self._successors(current).items():
+                    if successor not in seen:
+                        longer[text + bytes([byte])] = successor
+            frontier = longer
             seen.update(frontier.values())
-        return min(complete)
 
     def _successors(self, state: int) -> dict[int, int]:
+        """Return each byte that may follow, in order, and the state after it."""
         mask = self.mask(state)
-        return {b: self.next(state, t) for b, t in sorted(self.vocabulary.byte_token.items()) if mask[t]}
+        tokens = sorted(self.vocabulary.byte_token.items())
+        return {byte: self.next(state, token) for byte, token in tokens if mask[token]}

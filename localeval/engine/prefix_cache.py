@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from localeval.engine.interface import EngineSettings
-from localeval.engine.probe import library, processor
+from localeval.engine.build import library_digest, processor
+from localeval.engine.settings import EngineSettings
+from localeval.system.files import replace_bytes
 from localeval.system.versions import digest, package_versions
 
-MAX_CACHE_BYTES = 1_000_000_000  # bytes of all states together; the least recently used are removed first
+# Of all states together; the least recently used are removed first.
+MAX_CACHE_BYTES = 1_000_000_000
 LOG = logging.getLogger("localeval")
 _CHECKSUM_SIZE = hashlib.sha256().digest_size
 
@@ -25,7 +26,8 @@ class PrefixCache:
     """The prefix states of one model file, by its sha256, with these settings. Disk errors fail no run."""
 
     def __init__(self, model: str, settings: EngineSettings) -> None:
-        self._model, self._settings = model, settings
+        self._model = model
+        self._settings = settings
         self._folder = user_cache_path("localeval") / "prefixes"
 
     def get(self, prefix: Sequence[int]) -> bytes | None:
@@ -35,7 +37,8 @@ class PrefixCache:
             data = file.read_bytes()
         except OSError:
             return None
-        with suppress(OSError):  # the folder may be writable by others alone
+        # The folder may be writable by others alone.
+        with suppress(OSError):
             os.utime(file)
         state = data[_CHECKSUM_SIZE:]
         return state if data[:_CHECKSUM_SIZE] == hashlib.sha256(state).digest() else None
@@ -43,28 +46,28 @@ class PrefixCache:
     def put(self, prefix: Sequence[int], state: bytes) -> None:
         """Store the state if the disk allows it; beyond `MAX_CACHE_BYTES`, remove the least recently used."""
         file = self._file(prefix)
-        temporary = file.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(hashlib.sha256(state).digest() + state)
-            temporary.replace(file)
+            replace_bytes(file, hashlib.sha256(state).digest() + state)
         except OSError as error:
             LOG.warning("%s: the worked examples can't be kept there (%s).", file, error.strerror)
-            with suppress(OSError):
-                temporary.unlink()
-        with suppress(OSError):  # another process may remove one meanwhile
-            total = 0
-            for path in sorted(self._folder.iterdir(), key=lambda p: p.stat().st_mtime_ns, reverse=True):
-                total += path.stat().st_size
-                if total > MAX_CACHE_BYTES:
-                    path.unlink()
+        # Another process may remove one meanwhile.
+        with suppress(OSError):
+            self._remove_least_recently_used()
+
+    def _remove_least_recently_used(self) -> None:
+        total = 0
+        for path in sorted(self._folder.iterdir(), key=lambda p: p.stat().st_mtime_ns, reverse=True):
+            total += path.stat().st_size
+            if total > MAX_CACHE_BYTES:
+                path.unlink()
 
     def _file(self, prefix: Sequence[int]) -> Path:
-        key = {  # everything that the bits depend on
+        # Everything that the bits depend on.
+        key = {
             "model": self._model,
             "settings": vars(self._settings),
             "llama-cpp-python": package_versions()["llama-cpp-python"],
-            "library": library(),
+            "library": library_digest(),
             "processor": processor(),
             "prefix": [*prefix],
         }

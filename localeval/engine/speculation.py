@@ -8,13 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from localeval.engine.batching import GROUP
 
 MAX_DRAFT = 6  # tokens of a draft
 _MAX_NGRAM = 3
-_MIN_ITEMS, _SMALL_CALL = 3, 4
-_CALL_SIZES = ((_MIN_ITEMS - 1, _SMALL_CALL), (8, GROUP), (20, 2 * GROUP))  # (most items, tokens)
+_SMALL_CALL = 4  # tokens
+# For fewer items a small call is best anyway.
+_MIN_ITEMS = 3
+
+
+class _CallSize(NamedTuple):
+    """The best number of tokens of a call for up to so many unfinished items."""
+
+    max_items: int
+    tokens: int
+
+
+_CALL_SIZES = (_CallSize(_MIN_ITEMS - 1, _SMALL_CALL), _CallSize(8, GROUP), _CallSize(20, 2 * GROUP))
 
 
 class NgramIndex:
@@ -23,7 +35,8 @@ class NgramIndex:
     def __init__(self, tokens: Sequence[int]) -> None:
         self._tokens = tuple(tokens)
 
-    @cached_property  # most replies have no free text
+    # Made when first needed: most replies have no free text.
+    @cached_property
     def _ends(self) -> dict[tuple[int, ...], int]:
         ends: dict[tuple[int, ...], int] = {}
         for n in range(1, 1 + _MAX_NGRAM):
@@ -42,21 +55,38 @@ def draft(written: Sequence[int], prompt: NgramIndex, context: NgramIndex) -> li
 
     Looked up in the item's prompt, then in `written` itself (its last occurrence), then in the context.
 
-    >>> prompt, context = NgramIndex([3, 5, 2, 3, 4, 1, 2, 3, 6]), NgramIndex([6, 7])
-    >>> [draft(written, prompt, context) for written in ([1, 2, 3], [0, 2, 3], [3], [5, 2, 3, 4], [6], [7])]
-    [[6], [4, 1, 2, 3, 6], [5, 2, 3, 4, 1, 2], [1, 2, 3, 6], [7], []]
-    >>> draft([9, 0, 9, 8, 9], prompt, context), draft([9, *range(10, 20), 9], prompt, context)
-    ([8, 9], [10, 11, 12, 13, 14, 15])
+    >>> prompt = NgramIndex([3, 5, 2, 3, 4, 1, 2, 3, 6])
+    >>> context = NgramIndex([6, 7])
+    >>> draft([1, 2, 3], prompt, context)
+    [6]
+    >>> draft([0, 2, 3], prompt, context)
+    [4, 1, 2, 3, 6]
+    >>> draft([5, 2, 3, 4], prompt, context)
+    [1, 2, 3, 6]
+    >>> draft([6], prompt, context)
+    [7]
+    >>> draft([7], prompt, context)
+    []
+    >>> draft([9, 0, 9, 8, 9], prompt, context)
+    [8, 9]
+    >>> draft([9, *range(10, 20), 9], prompt, context)
+    [10, 11, 12, 13, 14, 15]
     """
     for n in range(min(_MAX_NGRAM, len(written)), 0, -1):
         end = tuple(written[-n:])
-        starts = (i for i in reversed(range(len(written) - n)) if tuple(written[i : i + n]) == end)
-        tokens = prompt.after(end)
-        if not tokens and (last := next(starts, None)) is not None:
-            tokens = tuple(written[last + n : last + n + MAX_DRAFT])
-        if tokens := tokens or context.after(end):
+        tokens = prompt.after(end) or _after_last(written, end) or context.after(end)
+        if tokens:
             return list(tokens)
     return []
+
+
+def _after_last(written: Sequence[int], end: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the tokens after the last occurrence of `end` before the end of `written`, () for none."""
+    n = len(end)
+    for start in reversed(range(len(written) - n)):
+        if tuple(written[start : start + n]) == end:
+            return tuple(written[start + n : start + n + MAX_DRAFT])
+    return ()
 
 
 def call_size(items: int, width: int) -> int:
@@ -67,10 +97,13 @@ def call_size(items: int, width: int) -> int:
     2, 119 for 4, 198 for 7, 259 for 12, 306 for 15, 262 for 16, 450 for 32, 881 for 64. The table is fixed,
     since bits depend on the size of a call.
 
-    >>> [call_size(items, width=32) for items in (2, 3, 8, 9, 20, 21)], call_size(8, width=4)
-    ([4, 16, 16, 32, 32, 64], 8)
+    >>> [call_size(items, width=32) for items in (2, 3, 8, 9, 20, 21)]
+    [4, 16, 16, 32, 32, 64]
+    >>> call_size(8, width=4)
+    8
     """
-    return min([2 * width, *(size for most, size in _CALL_SIZES if items <= most)])
+    fitting = [size.tokens for size in _CALL_SIZES if items <= size.max_items]
+    return min([2 * width, *fitting])
 
 
 def trim_drafts(drafts: Sequence[list[int]], width: int) -> None:
@@ -78,28 +111,44 @@ def trim_drafts(drafts: Sequence[list[int]], width: int) -> None:
 
     Every draft keeps its first token before any keeps its second.
 
-    >>> def kept(*sizes):
-    ...     trim_drafts(drafts := [[0] * size for size in sizes], width=32)
-    ...     return [len(draft) for draft in drafts]
-    >>> kept(6, 6, 2), kept(6, 5, 0), kept(5, 5, 0)
-    ([6, 5, 2], [6, 5, 0], [1, 0, 0])
-    >>> kept(2, 3, 0, 0, 0, 0, 0), kept(2, 3, 0, 0, 0, 0, 0, 0)
-    ([0, 0, 0, 0, 0, 0, 0], [2, 3, 0, 0, 0, 0, 0, 0])
+    >>> drafts = [[1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6], [1, 2]]
+    >>> trim_drafts(drafts, width=32)  # 3 items and 13 tokens: 16
+    >>> [len(draft) for draft in drafts]
+    [6, 5, 2]
+    >>> drafts = [[1, 2, 3, 4, 5], [1, 2, 3, 4, 5], []]
+    >>> trim_drafts(drafts, width=32)  # too few for 16: 3 items and 1 token are 4
+    >>> [len(draft) for draft in drafts]
+    [1, 0, 0]
+    >>> drafts = [[1, 2], [1, 2, 3], [], [], [], [], []]
+    >>> trim_drafts(drafts, width=32)  # 7 items: 12 would not be enough for 16, and 4 are fewer than 7
+    >>> [len(draft) for draft in drafts]
+    [0, 0, 0, 0, 0, 0, 0]
+    >>> drafts = [[1, 2], [1, 2, 3], [], [], [], [], [], []]
+    >>> trim_drafts(drafts, width=32)
+    >>> [len(draft) for draft in drafts]
+    [2, 3, 0, 0, 0, 0, 0, 0]
     """
-
-    def deal(left: int) -> list[int]:
-        """Return the number of tokens that each draft keeps if all drafts together keep `left`."""
-        sizes = [0] * items
-        for position in range(MAX_DRAFT):
-            for i, draft in enumerate(drafts):
-                if left > 0 and len(draft) > position:
-                    sizes[i], left = position + 1, left - 1
-        return sizes
-
     items = len(drafts)
-    sizes = deal(call_size(items, width) - items)
+    sizes = _deal(drafts, call_size(items, width) - items)
+    # Too few for a group: each token would cost its full time.
     if _MIN_ITEMS <= items < GROUP // 2 and items + sum(sizes) < GROUP - 2:
-        # Too few for a group: each token would cost its full time.
-        sizes = deal(_SMALL_CALL - items)
+        sizes = _deal(drafts, _SMALL_CALL - items)
     for draft, size in zip(drafts, sizes, strict=True):
         del draft[size:]
+
+
+def _deal(drafts: Sequence[Sequence[int]], total: int) -> list[int]:
+    """Return the number of tokens that each draft keeps if all drafts together keep at most `total`.
+
+    >>> _deal([[1, 2, 3], [1], [1, 2]], 4)
+    [2, 1, 1]
+    >>> _deal([[1, 2, 3], [1]], 9)
+    [3, 1]
+    """
+    sizes = [0] * len(drafts)
+    for position in range(MAX_DRAFT):
+        for i, draft in enumerate(drafts):
+            if total > 0 and len(draft) > position:
+                sizes[i] = position + 1
+                total -= 1
+    return sizes

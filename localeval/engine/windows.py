@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
 from localeval.claims.overlap import context_sentences
-from localeval.engine.batching import MOST_WINDOWS, split_windows
+from localeval.engine.batching import MAX_WINDOWS, split_windows
 from localeval.prompts import join
 
-# A sentence that is longer than a window is cut into parts of this share of one: so small that windows are
-# well filled, though each repeats a part of the one before it.
-_SHARE = 8
-_LONGEST_WORD = 40  # characters
+# A sentence that is longer than a window is cut into parts of one eighth of a window: so small that windows
+# are well filled, though each repeats a part of the one before it.
+_PARTS_OF_WINDOW = 8
+_MAX_WORD = 40  # characters
 _SPACE = re.compile(r"\s(?=\S)")
 _CLAUSE_MARK = re.compile("[；;，,、।。.!?！？]")
 _CUTTING_MARK = re.compile(f"{_SPACE.pattern}|{_CLAUSE_MARK.pattern}")
@@ -32,7 +32,7 @@ def text_windows(contexts: Sequence[str], count: Callable[[str], int], room: int
     count  counts the tokens of a part of the text
     room   tokens that fit a window
 
-    Raises ContextTooLong for no room, a character of more tokens, or more than MOST_WINDOWS windows.
+    Raises ContextTooLong for no room, a character of more tokens, or more than MAX_WINDOWS windows.
 
     >>> text_windows(["1. Stop the mill.", "2. Clean it.\\n3. Oil it."], len, 34)
     ['1. Stop the mill.\\n2. Clean it.', '2. Clean it.\\n3. Oil it.']
@@ -41,7 +41,8 @@ def text_windows(contexts: Sequence[str], count: Callable[[str], int], room: int
     """
     pieces = sentence_pieces(contexts)
     sizes = [count(piece) for piece in pieces]
-    if sum(sizes) <= MOST_WINDOWS * room:  # else it is refused, and need not be cut
+    # Else it is refused, and need not be cut.
+    if sum(sizes) <= MAX_WINDOWS * room:
         parts = list[str]()
         for piece, size in zip(pieces, sizes, strict=True):
             parts += cut(piece, count, room) if size > room else [piece]
@@ -59,8 +60,12 @@ def sentence_pieces(contexts: Sequence[str]) -> list[str]:
     ['# Mill\\n', '1. Stop it.', ' Wait.\\n', '2. Clean it.']
     """
     text = join(contexts)
-    offsets = [0, *accumulate(len(context) + 1 for context in contexts)]  # a line break joins two
-    places = [(offsets[s.context] + s.start, offsets[s.context] + s.end) for s in context_sentences(contexts)]
+    # A line break joins two contexts.
+    offsets = [0, *accumulate(len(context) + 1 for context in contexts)]
+    places = []
+    for sentence in context_sentences(contexts):
+        offset = offsets[sentence.context]
+        places.append((offset + sentence.start, offset + sentence.end))
     starts = [0]
     for (_, end), (following, _) in pairwise(places):
         line_break = text.find("\n", end, following)
@@ -79,8 +84,8 @@ def cut(text: str, count: Callable[[str], int], room: int) -> list[str]:
     while remaining:
         part = remaining.pop()
         tokens = count(part)
-        is_word = len(part) <= _LONGEST_WORD and not _CUTTING_MARK.search(part, 1, len(part) - 1)
-        if tokens <= room // _SHARE or len(part) < 2 or (is_word and tokens <= room):
+        is_word = len(part) <= _MAX_WORD and not _CUTTING_MARK.search(part, 1, len(part) - 1)
+        if tokens <= room // _PARTS_OF_WINDOW or len(part) < 2 or (is_word and tokens <= room):
             parts.append(part)
             continue
         place = _cutting_place(part)
@@ -91,8 +96,9 @@ def cut(text: str, count: Callable[[str], int], room: int) -> list[str]:
 def _cutting_place(text: str) -> int:
     """Return where to cut: near the middle, so that halving ends soon, and not before a combining mark."""
     middle = len(text) // 2
-    margin = len(text) // 4 if len(text) > 2 * _LONGEST_WORD else 0
-    first, last = max(1, margin), len(text) - max(1, margin)
+    margin = len(text) // 4 if len(text) > 2 * _MAX_WORD else 0
+    first = max(1, margin)
+    last = len(text) - first
     for mark in (_SPACE, _CLAUSE_MARK):
         places = [found.end() for found in mark.finditer(text, first - 1, last)]
         if places:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from localeval.claims.account import Account, Reason, account
 from localeval.engine.interface import EmbeddingModel, EntailmentModel, TreeEngine
+from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.options import Options
 from localeval.samples import Sample
 from localeval.text.language import find_thoughts, language, strip_thinking
@@ -21,9 +22,28 @@ if TYPE_CHECKING:
 
 
 class Record(BaseModel):
-    """Base of the records: frozen values that the journal stores as JSON."""
+    """Base of the records: frozen values that the journal stores as JSON.
+
+    decides   what its decisions are about
+    texts_of  the sample's field of which they decide texts; "" for several, or none
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    decides: ClassVar[Kind] = "other"
+    texts_of: ClassVar[str] = ""
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:  # noqa: ARG002 (for subclasses)
+        """List what was decided, in the form that every report reads; by default nothing."""
+        return ()
+
+    def column(self, judgement: str) -> str:  # noqa: ARG002 (for subclasses)
+        """Return the sample's field of which the judgement of this name decides texts; see `texts_of`."""
+        return self.texts_of
+
+    def failure(self) -> str:
+        """Return why the judgement failed, or ""."""
+        return ""
 
 
 class UnjudgedText(Record):
@@ -37,12 +57,19 @@ class UnjudgedText(Record):
     end: int
     reason: Reason
 
+    def as_decision(self, column: str) -> Decision:
+        """Return the decision that no model was asked about this stretch of `column`."""
+        return Decision(text=self.text, column=column, start=self.start, end=self.end, unjudged=self.reason)
+
 
 class Failure(Record):
     """A judgement that could not be made: a reason code, and details where the code is not enough."""
 
     failed: Literal["context_too_long", "engine_error", "no_head", "timeout", "worker_lost"]
     detail: str = ""
+
+    def failure(self) -> str:
+        return self.detail or self.failed
 
 
 class NoHead(Exception):

@@ -292,7 +292,7 @@ def key_of_failure(key: str, sample: Sample) -> str:
 def put_failure(journal: Journal, judgement: Judgement, key: str, sample: Sample, failure: Failure) -> str:
     """Store a failure, of something that was not asked, that may not happen again. Return its key."""
     key = key_of_failure(key, sample)
-    cost = {"seconds": 0, "rows": 0}
+    cost = {"seconds": 0, "tokens": 0}
     journal.put(key, judgement.name, sample.id, failure.model_dump(mode="json"), cost)
     return key
 

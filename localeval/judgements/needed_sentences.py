@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from localeval.claims.overlap import Evidence, context_sentences
 from localeval.judgements.context import JudgeContext, Record
+from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.support import DirectReply
 from localeval.judgements.windows import LONGEST_SHOWN, ask_in_windows, probability_of_yes
 from localeval.samples import Sample
@@ -31,6 +32,38 @@ class NeededRecord(Record):
     answerable: float
     windows: int = 1
 
+    decides: ClassVar[Kind] = "passage"
+    texts_of: ClassVar[str] = "retrieved_contexts"
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List whether the contexts answer the question, then whether it needs each of their sentences."""
+        least = least_answerable(context.threshold)
+        answerable = Decision(
+            text=context.sample.user_input or "",
+            label="answerable",
+            probability=self.answerable,
+            is_yes=self.answerable >= least,
+            threshold=least,
+            column="user_input",
+            against="retrieved_contexts",
+        )
+        sentences = [
+            Decision(
+                text=sentence.text,
+                label="needed",
+                probability=sentence.probability,
+                is_yes=is_needed,
+                threshold=self.least_needed(context.threshold),
+                column="retrieved_contexts",
+                context=sentence.context,
+                start=sentence.start,
+                end=sentence.end,
+                against="user_input",
+            )
+            for sentence, is_needed in zip(self.sentences, self.decided(context.threshold), strict=True)
+        ]
+        return (answerable, *sentences)
+
     def decided(self, threshold: float) -> tuple[bool, ...]:
         """Decide for each sentence whether the question needs it.
 
@@ -43,8 +76,12 @@ class NeededRecord(Record):
         ((True, False, True), (False, False, False))
         """
         answerable = self.answerable >= least_answerable(threshold)
-        minimum = max(threshold / 2, NEAR * max((s.probability for s in self.sentences), default=0.0))
+        minimum = self.least_needed(threshold)
         return tuple(answerable and s.probability >= minimum for s in self.sentences)
+
+    def least_needed(self, threshold: float) -> float:
+        """Return the probability from which a sentence counts as needed, if the question can be answered."""
+        return max(threshold / 2, NEAR * max((s.probability for s in self.sentences), default=0.0))
 
 
 def least_answerable(threshold: float) -> float:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import zip_longest
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel
 
 from localeval.claims.foreign_words import content_terms, decision_of, foreign_word
 from localeval.judgements import statements
 from localeval.judgements.context import JudgeContext, Record, language_of, response_of
+from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.prompts import Prompt, PromptPrefix
 from localeval.samples import Sample
 from localeval.system.versions import digest
@@ -50,6 +52,40 @@ class QuestionsRecord(Record):
     sufficient: float
     analysis: str | None = None
     completed: str = ""
+
+    decides: ClassVar[Kind] = "question"
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List whether the response answers the real question, then each drawn one; none without a draw."""
+        if not self.draws:
+            return ()
+        cosines: tuple[float, ...] = getattr(context.records.get("similarity"), "cosines", ())
+        real = Decision(
+            text=context.sample.user_input or "",
+            label="sufficient",
+            probability=self.sufficient,
+            is_yes=self.sufficient >= context.threshold,
+            threshold=context.threshold,
+            column="user_input",
+            against="response",
+            premise=self.completed,
+            reason=self.analysis or "",
+        )
+        drawn = [
+            Decision(
+                text=draw.question,
+                label="sufficient",
+                probability=draw.sufficient,
+                is_yes=draw.sufficient >= context.threshold,
+                threshold=context.threshold,
+                against="response",
+                reason=draw.analysis or "",
+                foreign_word=draw.foreign,
+                cosine=cosine,
+            )
+            for draw, cosine in zip_longest(self.draws, cosines[: len(self.draws)])
+        ]
+        return (real, *drawn)
 
 
 class GivenReply(BaseModel):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import accumulate, groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from localeval.claims.overlap import TERM, Evidence, context_sentences, rank_sentences
-from localeval.engine.interface import States
+from localeval.engine.interface import TokenValues
 from localeval.fitted.heads import Contexts, context_text, question_text, sigmoid
 from localeval.judgements.bindings import Binding, find_table_bindings
 from localeval.judgements.context import (
@@ -21,6 +21,7 @@ from localeval.judgements.context import (
     response_of,
     unjudged_of,
 )
+from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
 from localeval.text.display import one_line
@@ -49,6 +50,24 @@ class ReadSentence(Record):
     spans: tuple[tuple[int, int], ...] = ()
     binding: Binding | None = None
 
+    def as_decision(self, threshold: float) -> Decision:
+        return Decision(
+            text=self.sentence,
+            label="supported",
+            probability=self.probability,
+            is_yes=self.probability >= threshold,
+            threshold=threshold,
+            column="response",
+            start=self.start,
+            end=self.end,
+            by="head",
+            against="retrieved_contexts",
+            evidence=self.evidence,
+            value=self.binding.value if self.binding else "",
+            likelier_value=self.binding.likelier_value if self.binding else "",
+            doubtful=self.spans,
+        )
+
 
 class GroundingRecord(Record):
     """`all_supported` is P(every sentence is supported), at most the least `probability`; 1.0 without one.
@@ -61,6 +80,17 @@ class GroundingRecord(Record):
     language: str
     windows: int = 1
     unjudged: tuple[UnjudgedText, ...] = ()
+
+    decides: ClassVar[Kind] = "sentence"
+    texts_of: ClassVar[str] = "response"
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List the sentences, then what is not judged, unless the record of the statements lists that."""
+        unjudged = () if "statements" in context.records else self.unjudged
+        return (
+            *(sentence.as_decision(context.threshold) for sentence in self.sentences),
+            *(stretch.as_decision("response") for stretch in unjudged),
+        )
 
 
 def decides(context: JudgeContext, sample: Sample) -> bool:
@@ -101,7 +131,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
     item = question + text
     parts = windows(context.engine, None, contexts, [item], bare=context_text([]))
     states = [context.engine.read(context_text([part]), item, head.layer) for part in parts]
-    token_logits = [States(head.word.of(window.values), window.ends) for window in states]
+    token_logits = [TokenValues(head.word.of(window.values), window.ends) for window in states]
     places, context_words = Places(text, len(question.encode("utf-8", "replace"))), Contexts(contexts)
     closest = rank_sentences([s.text for s in sentences], context_sentences(contexts), 1)
     bindings = find_table_bindings(
@@ -149,7 +179,7 @@ class Places:
         sizes = (len(c.encode("utf-8", "replace")) for c in text)
         self._offsets = [*accumulate(sizes, initial=before)]
 
-    def mean(self, states: States, start: int, end: int) -> Any:
+    def mean(self, states: TokenValues, start: int, end: int) -> Any:
         """Return the mean of the tokens' values from character `start` to `end` of the text."""
         return states.values[states.tokens(self._offsets[start], self._offsets[end])].mean(axis=0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from localeval.judgements import reading
 from localeval.judgements.context import (
@@ -16,6 +16,7 @@ from localeval.judgements.context import (
     texts_of,
     unjudged_of,
 )
+from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.duplicates import without_duplicates
 from localeval.judgements.statement_filter import StatementFilter
 from localeval.judgements.statement_filter import StatementsReply as StatementsReply
@@ -24,6 +25,8 @@ from localeval.text.display import one_line
 from localeval.text.language import strip_thinking
 
 VERSION = "15"
+# Judgement -> the sample's field whose statements it lists.
+COLUMNS = {"statements": "response", "reference_statements": "reference"}
 
 
 class SentenceStatements(Record):
@@ -62,9 +65,34 @@ class StatementsRecord(Record):
     thinking_removed: bool = False
     unjudged: tuple[UnjudgedText, ...] = ()
 
+    decides: ClassVar[Kind] = "statement"
+
+    def column(self, judgement: str) -> str:
+        return COLUMNS.get(judgement, "response")
+
     def flat(self) -> list[tuple[int, str]]:
         """Return (sentence number, statement) pairs in order."""
         return [(i, text) for i, s in enumerate(self.sentences) for text in s.statements]
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List the statements, which are yet to be decided, then what is not judged.
+
+        A sentence that makes no statement of its own, as others make all of them, has one with the text "".
+        """
+        column = self.column(context.judgement)
+        statements = [
+            Decision(
+                text=text,
+                column=column,
+                start=sentence.start,
+                end=sentence.end,
+                sentence=sentence.sentence,
+                cut=sentence.cut,
+            )
+            for sentence in self.sentences
+            for text in sentence.statements or ("",)
+        ]
+        return (*statements, *(stretch.as_decision(column) for stretch in self.unjudged))
 
 
 @dataclass(frozen=True)

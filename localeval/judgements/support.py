@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from itertools import chain, repeat
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
@@ -21,7 +22,8 @@ from localeval.claims.overlap import (
 from localeval.judgements import reading
 from localeval.judgements.bindings import Binding, bounded, find_bindings
 from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
-from localeval.judgements.statements import StatementsRecord
+from localeval.judgements.decision import Decision, DecisionContext, Kind
+from localeval.judgements.statements import COLUMNS, SentenceStatements, StatementsRecord
 from localeval.judgements.windows import LONGEST_SHOWN, ask_in_windows, probability_of_yes
 from localeval.prompts import Prompt, join
 from localeval.samples import Sample
@@ -33,6 +35,14 @@ REASON_TOKENS = 120
 LEAST_MASS = (
     0.5  # a `Verdict.mass` below this is noted: other beginnings are likelier than yes and no together
 )
+# Judgement -> the judgement whose statements it decides, and the sample's field that may support them.
+DECIDED = {
+    "support": ("statements", "retrieved_contexts"),
+    "support_hhem": ("statements", "retrieved_contexts"),
+    "reference_in_contexts": ("reference_statements", "retrieved_contexts"),
+    "response_in_reference": ("statements", "reference"),
+    "reference_in_response": ("reference_statements", "response"),
+}
 CLOSEST, CUT = 2, " … "  # most sentences that are repeated next to a statement, and the mark between them
 
 
@@ -61,6 +71,38 @@ class Verdict(Record):
     mass: float = Field(default=1.0, ge=0, le=1)
     binding: Binding | None = None
 
+    def as_decision(
+        self,
+        context: DecisionContext,
+        column: str,
+        sentence: SentenceStatements | None,
+        against: str,
+        by: str,
+        reason: str,
+    ) -> Decision:
+        """Return the verdict as a decision on a statement of `column`."""
+        return Decision(
+            text=self.statement,
+            label="supported",
+            probability=self.probability,
+            is_yes=self.probability >= context.threshold,
+            threshold=context.threshold,
+            column=column,
+            start=sentence.start if sentence else None,
+            end=sentence.end if sentence else None,
+            sentence=sentence.sentence if sentence else "",
+            cut=sentence.cut if sentence else "",
+            evidence=self.evidence,
+            shortened=self.core or "",
+            unknown_numbers=self.unknown_numbers,
+            value=self.binding.value if self.binding else "",
+            likelier_value=self.binding.likelier_value if self.binding else "",
+            mass=self.mass,
+            by=by,
+            against=against,
+            reason=reason or self.reason or "",
+        )
+
 
 class SupportRecord(Record):
     """The verdict on each statement.
@@ -74,6 +116,33 @@ class SupportRecord(Record):
     windows: int = 1
     by: Literal["llm", "hhem", "head"] = "llm"
     all_supported: float | None = None
+
+    decides: ClassVar[Kind] = "verdict"
+
+    def column(self, judgement: str) -> str:
+        statements, _ = DECIDED.get(judgement, DECIDED["support"])
+        return COLUMNS[statements]
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List the verdicts, with the reasons that were asked for afterwards where there are any."""
+        statements, against = DECIDED.get(context.judgement, DECIDED["support"])
+        made = context.records.get(statements)
+        sentences = made.sentences if isinstance(made, StatementsRecord) else ()
+        asked_later = context.records.get("reasons") if context.judgement == "support" else None
+        reasons: tuple[str, ...] = getattr(asked_later, "reasons", ())
+        listed = []
+        for verdict, reason in zip(self.verdicts, chain(reasons, repeat("")), strict=False):
+            listed.append(
+                verdict.as_decision(
+                    context,
+                    COLUMNS[statements],
+                    sentences[verdict.sentence] if verdict.sentence < len(sentences) else None,
+                    against,
+                    self.by,
+                    reason,
+                )
+            )
+        return tuple(listed)
 
 
 class DirectReply(BaseModel):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from localeval.claims.foreign_words import only_repeats
 from localeval.engine.interface import ContextTooLong
 from localeval.judgements.context import JudgeContext, Record, response_of
+from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.support import DirectReply
 from localeval.judgements.windows import probability_of_yes, windows
 from localeval.samples import Sample
@@ -25,6 +26,29 @@ class UsefulRecord(Record):
     contexts: tuple[float, ...]
     against: Literal["reference", "response"]
     repeats: tuple[int, ...] = ()
+
+    decides: ClassVar[Kind] = "context"
+    texts_of: ClassVar[str] = "retrieved_contexts"
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List whether each context is useful; of one that only repeats the question, no model was asked."""
+        texts = context.sample.retrieved_contexts or []
+        return tuple(
+            Decision(
+                text=text,
+                label="useful",
+                probability=probability,
+                is_yes=probability >= context.threshold,
+                threshold=context.threshold,
+                unjudged="repeats" if i in self.repeats else "",
+                column="retrieved_contexts",
+                context=i,
+                start=0,
+                end=len(text),
+                against=self.against,
+            )
+            for i, (text, probability) in enumerate(zip(texts, self.contexts, strict=False))
+        )
 
 
 def against(sample: Sample) -> Literal["reference", "response"]:

@@ -24,10 +24,12 @@ def share(records: Records, options: Options = DEFAULTS, judgement: str = "suppo
     >>> share({"support": SupportRecord(verdicts=(a, b))})
     Score(value=0.5, soft=0.55, status='scored', reason='')
     """
-    if not (probabilities := _probabilities(records, judgement)):
+    probabilities = _probabilities(records, judgement)
+    if not probabilities:
         return Score.undefined(none or why_none(records))
     n = len(probabilities)
-    return Score(sum(p >= options.threshold for p in probabilities) / n, sum(probabilities) / n)
+    supported = sum(p >= options.threshold for p in probabilities)
+    return Score(supported / n, sum(probabilities) / n)
 
 
 def why_none(records: Records, judgement: str = "statements") -> str:
@@ -45,7 +47,8 @@ def why_none(records: Records, judgement: str = "statements") -> str:
     unjudged = getattr(records.get(judgement), "unjudged", ())
     reasons = {stretch.reason for stretch in unjudged} - {"no_words"}
     if len(reasons) > 1:
-        reasons -= {"courtesy", "source"}  # "Sorry, ..." and a file's name beside a refusal
+        # "Sorry, ..." and a file's name beside a refusal.
+        reasons -= {"courtesy", "source"}
     if not reasons:
         return "courtesy" if any(stretch.reason == "courtesy" for stretch in unjudged) else "no_statements"
     [reason, *others] = sorted(reasons)
@@ -63,7 +66,8 @@ def full_support(records: Records, options: Options = DEFAULTS) -> Score:
     >>> full_support({"support": SupportRecord(verdicts=(a, b))}).value
     0.0
     """
-    if not (probabilities := _probabilities(records, "support")):
+    probabilities = _probabilities(records, "support")
+    if not probabilities:
         return Score.undefined(why_none(records))
     by_head = records["support"].all_supported
     soft = all_supported(probabilities) if by_head is None else min(by_head, *probabilities)
@@ -96,16 +100,24 @@ def factual_correctness(records: Records, options: Options = DEFAULTS) -> Score:
         return recall
     if options.mode == "precision":
         return precision
-    if precision.status != "scored":  # whatever the judge found in a response that claims nothing
+    if precision.status != "scored":
+        # Whatever the judge found in a response that claims nothing.
         return Score(0.0, 0.0)
     if options.mode == "recall":
         return recall
-    weight, f_scores = options.beta * options.beta, list[float]()
-    for p, r in ((precision.value or 0.0, recall.value or 0.0), (precision.soft or 0.0, recall.soft or 0.0)):
-        denominator = weight * p + r
-        f_score = (1 + weight) * p * r / denominator if denominator else 0.0
-        f_scores.append(min(f_score, 1.0))  # some betas make it a bit more
-    return Score(f_scores[0], f_scores[1])
+    return Score(
+        _f_score(precision.value or 0.0, recall.value or 0.0, options.beta),
+        _f_score(precision.soft or 0.0, recall.soft or 0.0, options.beta),
+    )
+
+
+def _f_score(precision: float, recall: float, beta: float) -> float:
+    weight = beta * beta
+    denominator = weight * precision + recall
+    if not denominator:
+        return 0.0
+    # The rounding of some betas makes it a bit more than 1.
+    return min((1 + weight) * precision * recall / denominator, 1.0)
 
 
 def context_utilization(records: Records, options: Options = DEFAULTS) -> Score:
@@ -117,9 +129,11 @@ def context_utilization(records: Records, options: Options = DEFAULTS) -> Score:
     in_response = _probabilities(records, "reference_in_response")
     if not in_contexts:
         return Score.undefined("no_reference_statements")
-    pairs, threshold = list(zip(in_contexts, in_response, strict=True)), options.threshold
+    pairs = list(zip(in_contexts, in_response, strict=True))
+    threshold = options.threshold
     used = [r >= threshold for c, r in pairs if c >= threshold]
-    if not used or not any(in_contexts):  # at a threshold of 0 a probability of 0 would count as supported
+    # At a threshold of 0 a probability of 0 would count as supported.
+    if not used or not any(in_contexts):
         return Score.undefined("nothing_retrieved")
     return Score(sum(used) / len(used), sum(c * r for c, r in pairs) / sum(in_contexts))
 
@@ -133,10 +147,11 @@ def share_of_kind(records: Records, options: Options, *, in_contexts: bool, in_r
     correct = _probabilities(records, "response_in_reference")
     if not supported:
         return Score.undefined(why_none(records))
-    pairs, threshold, n = list(zip(supported, correct, strict=True)), options.threshold, len(supported)
-    value = sum((c >= threshold) is in_contexts and (r >= threshold) is in_reference for c, r in pairs) / n
-    soft = sum((c if in_contexts else 1 - c) * (r if in_reference else 1 - r) for c, r in pairs) / n
-    return Score(value, soft)
+    pairs = list(zip(supported, correct, strict=True))
+    threshold = options.threshold
+    of_kind = [(c >= threshold) is in_contexts and (r >= threshold) is in_reference for c, r in pairs]
+    products = [(c if in_contexts else 1 - c) * (r if in_reference else 1 - r) for c, r in pairs]
+    return Score(sum(of_kind) / len(pairs), sum(products) / len(pairs))
 
 
 def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:
@@ -211,7 +226,8 @@ def _probabilities(records: Records, judgement: str) -> list[float]:
 
 
 def _average_precision(weights: Sequence[float]) -> float:
-    cumulative, total = 0.0, 0.0
+    cumulative = 0.0
+    total = 0.0
     for rank, weight in enumerate(weights, 1):
         cumulative += weight
         total += weight * cumulative / rank

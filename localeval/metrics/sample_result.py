@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from localeval.judgements.calibration import Curves, calibrate
 from localeval.judgements.context import count_unjudged
+from localeval.judgements.decision import DecisionList, list_decisions
 from localeval.metrics import Metric, Score
 from localeval.metrics.summary import compute_all
 from localeval.options import Options
@@ -60,6 +61,11 @@ class SampleResult:
     def calibrated(self) -> Mapping[str, Any]:
         """Return the records with calibrated probabilities of support, as the metrics read them."""
         return calibrate(self.records, self.curves)
+
+    def decisions(self, threshold: float | None = None) -> list[DecisionList]:
+        """Return what each judgement decided, calibrated; `threshold` is by default that of the scores."""
+        threshold = self.threshold if threshold is None else threshold
+        return list_decisions(self.sample, self.calibrated(), threshold)
 
 
 def score_records(

@@ -64,8 +64,9 @@ class Score:
         """
         score = replace(self, soft=self.value) if self.soft is None else self
         numbers = [number for number in (score.value, score.soft) if number is not None]
-        is_right = self.value is not None if self.status == "scored" else not numbers
-        if not (is_right and self.status in get_args(Status) and all(0 <= number <= 1 for number in numbers)):
+        has_right_numbers = self.value is not None if self.status == "scored" else not numbers
+        in_range = all(0 <= number <= 1 for number in numbers)
+        if not (has_right_numbers and in_range and self.status in get_args(Status)):
             raise ValueError(f"{self} is no possible score")
         return score
 

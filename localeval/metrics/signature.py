@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from localeval.engine.interface import EngineSettings
+from localeval.engine.settings import EngineSettings
 from localeval.fitted.heads import head_digests, heads_for
 from localeval.judgements import Judgement, with_needs
 from localeval.judgements.calibration import Curve, Curves
 from localeval.metrics import Metric
-from localeval.options import DEFAULTS, Options
+from localeval.options import DEFAULTS, Options, use_of
 from localeval.prompts import LANGUAGES
 from localeval.system.versions import digest, machine, own_version, package_versions
 from localeval.text.display import printable, shorten
@@ -22,11 +22,20 @@ from localeval.text.display import printable, shorten
 _MODELS = ("judge", "embedder", "classifier")
 # Fields that differ between machines and change no score.
 _ENVIRONMENT = {
-    *("localeval", "machine", "engine.n_threads", "engine.n_gpu_layers", "engine.mmap"),
-    *(f"{model}.{part}" for model in _MODELS[1:] for part in ("packages", "device", "batch_size", "threads")),
+    "localeval",
+    "machine",
+    "engine.n_threads",
+    "engine.n_gpu_layers",
+    "engine.mmap",
+    "embedder.packages",
+    "embedder.device",
+    "embedder.batch_size",
+    "embedder.threads",
+    "classifier.packages",
+    "classifier.device",
+    "classifier.batch_size",
+    "classifier.threads",
 }
-# Options that other fields of a signature cover, or that change no score.
-_LEFT_OUT = ("explain", "prompts", "calibration", "head")
 
 
 class Signature(BaseModel):
@@ -58,11 +67,33 @@ class Signature(BaseModel):
 
     @model_validator(mode="after")
     def _complete(self) -> Signature:
-        try:
-            str(self), self.threshold, self.raw, self.judge["sha256"].encode()
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"the signature is incomplete ({error})") from error
+        """Check the entries that a reader of a stored signature uses."""
+        lacking = self._lacking_entry()
+        if lacking:
+            raise ValueError(f"the signature is incomplete ({lacking})")
         return self
+
+    def _lacking_entry(self) -> str:
+        """Return the first entry that is missing or of another type, as "judge.sha256"; "" without one."""
+        for name in _MODELS:
+            model = getattr(self, name)
+            if not model and name != "judge":
+                continue
+            if "name" not in model:
+                return f"{name}.name"
+            sha256 = model.get("sha256")
+            if not (isinstance(sha256, str) and sha256.isascii()):
+                return f"{name}.sha256"
+        for name in ("n_ctx", "n_threads"):
+            if name not in self.engine:
+                return f"engine.{name}"
+        if "llama-cpp-python" not in self.packages:
+            return "packages.llama-cpp-python"
+        if not isinstance(self.options.get("threshold", 0.5), int | float):
+            return "options.threshold"
+        if "support" in self.judgements and "support_by" not in self.options:
+            return "options.support_by"
+        return ""
 
     @property
     def threshold(self) -> float:
@@ -78,14 +109,21 @@ class Signature(BaseModel):
     def __str__(self) -> str:
         parts = [",".join(f"{name}.{version}" for name, version in self.metrics.items())]
         for name in _MODELS:
-            if model := getattr(self, name):
+            model = getattr(self, name)
+            if model:
                 parts.append(f"{name}:{model['name']}@{model['sha256'][:8]}")
         parts.append(f"prompts:{digest(self.prompts)[:8]}")
-        curves = self.model_dump(mode="json", include={"calibration"})["calibration"]
-        for name, value in (("calibration", curves), ("head", self.heads)):
-            if value:
-                parts.append(f"{name}:{digest(value)[:8]}")
-        if chosen := [f"{k}={v}" for k, v in self.options.items() if v != getattr(DEFAULTS, k, None)]:
+        if self.calibration:
+            curves = self.model_dump(mode="json", include={"calibration"})["calibration"]
+            parts.append(f"calibration:{digest(curves)[:8]}")
+        if self.heads:
+            parts.append(f"head:{digest(self.heads)[:8]}")
+        chosen = [
+            f"{name}={value}"
+            for name, value in self.options.items()
+            if value != getattr(DEFAULTS, name, None)
+        ]
+        if chosen:
             parts.append(",".join(chosen))
         parts += [
             f"ctx:{self.engine['n_ctx']}",
@@ -101,19 +139,25 @@ def differences(a: Signature, b: Signature) -> tuple[list[str], list[str]]:
 
     What only one run used (a metric, a prompt, an embedder) is not compared.
     """
-    decisive, environment = list[str](), list[str]()
-    first, second = _fields(a), _fields(b)
-    for field, value in first.items():
-        if field in second and value != second[field]:
-            line = f"{field} ({_short(value)} and {_short(second[field])})"
-            of_machine = field in _ENVIRONMENT or field.startswith("packages.")
-            (environment if of_machine else decisive).append(line)
+    decisive: list[str] = []
+    environment: list[str] = []
+    fields_of_b = _fields(b)
+    for field, value in _fields(a).items():
+        if field not in fields_of_b or value == fields_of_b[field]:
+            continue
+        line = f"{field} ({_short(value)} and {_short(fields_of_b[field])})"
+        if field in _ENVIRONMENT or field.startswith("packages."):
+            environment.append(line)
+        else:
+            decisive.append(line)
     return decisive, environment
 
 
 def _short(value: Any) -> str:
     """Cut a value to 60 characters, and a sha256 to 8 as in a printed signature."""
-    return str(value)[:8] if re.fullmatch("[0-9a-f]{64}", str(value)) else shorten(value, 60)
+    if re.fullmatch("[0-9a-f]{64}", str(value)):
+        return str(value)[:8]
+    return shorten(value, 60)
 
 
 def _fields(signature: Signature) -> dict[str, Any]:
@@ -157,27 +201,30 @@ def build_signature(
     Raises ValueError for a model without name or sha256: a finished run could not be read back.
     """
     judgements = judgements_of(metrics)
-    names, used = {judgement.name for judgement in judgements}, models_used(judgements, options)
+    names = {judgement.name for judgement in judgements}
+    used = models_used(judgements, options)
     heads = heads_for(models.judge["sha256"], options)
-    by_head = options.support_by in ("auto", "head") and names & {"support", "support_hhem"}
+    reads_support = options.support_by in ("auto", "head") and bool(names & {"support", "support_hhem"})
+    prompts = {
+        f"{name}/{language}": options.prompt(name, language).sha256
+        for judgement in judgements
+        for name in judgement.prompts
+        for language in LANGUAGES
+    }
     return Signature(
-        **{
-            **dict(models),
-            "localeval": own_version(),
-            "metrics": {metric.name: metric.version for metric in metrics},
-            "judgements": {judgement.name: judgement.version for judgement in judgements},
-            "prompts": {
-                f"{name}/{language}": options.prompt(name, language).sha256
-                for judgement in judgements
-                for name in judgement.prompts
-                for language in LANGUAGES
-            },
-            "embedder": models.embedder if "embedder" in used else {},
-            "classifier": models.classifier if "classifier" in used else {},
-            "options": {name: value for name, value in vars(options).items() if name not in _LEFT_OUT},
-            "heads": head_digests(heads) if by_head or "grounding" in names else {},
-            "calibration": dict(sorted(curves.items())) if "support" in names else {},
-        }
+        localeval=own_version(),
+        metrics={metric.name: metric.version for metric in metrics},
+        judgements={judgement.name: judgement.version for judgement in judgements},
+        prompts=prompts,
+        judge=models.judge,
+        embedder=models.embedder if "embedder" in used else {},
+        classifier=models.classifier if "classifier" in used else {},
+        engine=models.engine,
+        options={name: value for name, value in vars(options).items() if use_of(name).in_signature},
+        calibration=dict(sorted(curves.items())) if "support" in names else {},
+        heads=head_digests(heads) if reads_support or "grounding" in names else {},
+        packages=models.packages,
+        machine=models.machine,
     )
 
 
@@ -192,5 +239,7 @@ def models_used(judgements: Sequence[Judgement], options: Options) -> set[str]:
 
 
 def answered_by(judgement: Judgement, options: Options) -> str:
-    by = "classifier" if options.support_by == "hhem" else "judge"
-    return by if judgement.uses == "support" else judgement.uses
+    """Return the model that answers the judgement: "judge", "embedder" or "classifier"."""
+    if judgement.uses != "support":
+        return judgement.uses
+    return "classifier" if options.support_by == "hhem" else "judge"

@@ -9,13 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 FLIPS = 9999
-_BATCH = 1_000_000  # numbers drawn at a time: 8 MB
+# Numbers drawn at a time: 8 MB.
+_BATCH = 1_000_000
 _TAIL = 0.025
-_EQUAL = 1e-9  # numbers within this are equal: they differ by rounding alone
+# Numbers within this are equal: they differ by rounding alone.
+_EQUAL = 1e-9
 
 # Of more differences than this the signs of the largest ones are drawn. Each of the others is then at most
 # 3 % of the spread of the whole sum, so that the sum of the others may be drawn from the normal distribution.
-_MOST_SIGNS = 1000
+_MAX_DRAWN_SIGNS = 1000
 
 Values = npt.NDArray[np.float64]
 
@@ -60,8 +62,8 @@ def difference_interval(
 ) -> tuple[float, float] | None:
     """Return the 95 % interval of the mean of paired differences, which lie between -1 and 1.
 
-    It is that of `mean_interval`, between bounds that follow from the data: a pair that was not seen may
-    differ by as much as the largest of the k differences other than 0, and by 1/k of that more (as one
+    It is the interval of `mean_interval`, between bounds that follow from the data: a pair that was not seen
+    may differ by as much as the largest of the k differences other than 0, and by 1/k of that more (as one
     estimates a largest number from k that were drawn), in either direction.
 
     None where `mean_interval` has none, and where no pair differs: then nothing is known of their size.
@@ -82,15 +84,16 @@ def difference_interval(
 def _lower_end(values: Values, sizes: Values) -> float:
     """Return the 2.5 % point of the weighted mean of `values`, which are 0 or more, and one value 0.
 
-    The weights are Dirichlet's, all ones. The point is that of a Beta distribution from 0 to the largest
-    value with the same mean and variance: exact for values that are all 0 or the largest one.
+    The weights are Dirichlet's, all ones. The point is a Beta distribution's, from 0 to the largest
+    value, with the same mean and variance: exact for values that are all 0 or the largest one.
     """
     from scipy.special import betaincinv  # type: ignore[import-untyped]
 
     largest = float(values.max())
     if largest <= 0:
         return 0.0
-    shares, weights = values / largest, sizes / sizes.mean()
+    shares = values / largest
+    weights = sizes / sizes.mean()
     number = len(shares)
     mean = float(shares @ weights) / (number + 1)
     spread = float((weights * (shares - mean)) @ (weights * (shares - mean))) + mean**2
@@ -144,8 +147,8 @@ def _drawn_sums(sizes: Values) -> Values:
     """Draw the sum of the sizes with random signs, `FLIPS` times."""
     generator = np.random.default_rng(0)
     ordered = np.sort(sizes)[::-1]
-    largest = ordered[:_MOST_SIGNS]
-    rest = ordered[_MOST_SIGNS:]
+    largest = ordered[:_MAX_DRAWN_SIGNS]
+    rest = ordered[_MAX_DRAWN_SIGNS:]
     n = len(largest)
     batches = []
     for rows in _batch_sizes(FLIPS, n):

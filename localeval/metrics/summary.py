@@ -13,10 +13,11 @@ from localeval.errors import InputError
 from localeval.judgements import Failure
 from localeval.judgements.calibration import Curves, calibrate
 from localeval.judgements.context import response_of
-from localeval.metrics import METRICS, Metric, Score
+from localeval.metrics.metric import Metric, find_metric
+from localeval.metrics.score import Score
 from localeval.options import Options
 from localeval.samples import Sample
-from localeval.text.display import shorten, suggested
+from localeval.text.display import shorten
 from localeval.text.sentences import has_words
 
 SIGNIFICANT = 0.05
@@ -48,16 +49,15 @@ class Summary:
 
 
 def choose_metrics(names: Iterable[str]) -> list[Metric]:
-    """Return the metrics of `names`, each once. Raises InputError for no name, or an unknown one."""
+    """Return the metrics of `names` or aliases, each once. Raises InputError for none, or an unknown one."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(f'metrics is {shorten(repr(names), 60)}; give a list, as ["faithfulness"].')
     chosen: dict[str, Metric] = {}
     for name in names:
         if not isinstance(name, str):
             raise InputError(f'{shorten(repr(name), 60)} is no metric; give its name, as "faithfulness".')
-        if name not in METRICS:
-            raise InputError(f"there is no metric {name!r}; {suggested(name, list(METRICS))}")
-        chosen[name] = METRICS[name]
+        metric = find_metric(name)
+        chosen[metric.name] = metric
     if not chosen:
         raise InputError('metrics is empty; give one at least, as ["faithfulness"].')
     return [*chosen.values()]
@@ -96,7 +96,9 @@ def judgements_of_sample(metrics: Sequence[Metric], options: Options, sample: Sa
 def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:
     """Return the judgements that the metrics need, and "reasons" if `options.explain` asks for them."""
     names = [name for metric in metrics for name in metric.judgements]
-    return [*names, "reasons"] if options.explain and "support" in names else names
+    if options.explain and "support" in names:
+        names.append("reasons")
+    return names
 
 
 def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves: Curves) -> Score:
@@ -110,7 +112,8 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
             return Score.failed(records[name].failed)
     score = metric.compute(calibrate(records, curves), options)
     # A caller's own metric may give numpy's numbers, which are not JSON's.
-    value, soft = (None if number is None else float(number) for number in (score.value, score.soft))
+    value = None if score.value is None else float(score.value)
+    soft = None if score.soft is None else float(score.soft)
     return Score(value, soft, score.status, str(score.reason)).checked()
 
 
@@ -153,10 +156,10 @@ def group_of(sample: Sample) -> str | None:
     return None if value is None else str(value)
 
 
-def fewest_to_differ(level: float) -> int:
+def min_differing(level: float) -> int:
     """Return how many differences other than 0 there must be for a p-value below `level`.
 
-    >>> fewest_to_differ(0.05)  # of 5 all in one direction, p is 2 / 2 ** 5
+    >>> min_differing(0.05)  # of 5 all in one direction, p is 2 / 2 ** 5
     6
     """
     return math.floor(1 - math.log2(level)) + 1
@@ -196,7 +199,8 @@ class _Collected:
     def __init__(self) -> None:
         self._values = array("d")
         self._softs = array("d")
-        self._groups = array("q")  # of each scored sample
+        # The group of each scored sample.
+        self._groups = array("q")
         self._count = Counter[str]()
 
     def add(self, score: Score, group: int) -> None:

@@ -27,16 +27,24 @@ SUMS = "SHA256SUMS"  # the sums of a folder's unpinned files as fetched, in sha2
 class ModelFiles:
     """A model on this machine, and the sha256 of its files.
 
-    path    what the engine opens: the GGUF file (the first of a split model), or the folder
-    sha256  of the file; for several files, of their sorted "sha256  name" lines
-    entry   of the catalog; None for a path of the user's
+    path       what the engine opens: the GGUF file (the first of a split model), or the folder
+    sha256     of the file; for several files, of their sorted "sha256  name" lines
+    size       bytes of all files together
+    checksums  the path of each file, in order, and its sha256
+    entry      of the catalog; None for a path of the user's
     """
 
     name: str
     path: Path
     sha256: str
     size: int
+    checksums: Mapping[Path, str]
     entry: CatalogEntry | None = None
+
+    @property
+    def paths(self) -> list[Path]:
+        """Return the paths of all files, in order."""
+        return list(self.checksums)
 
     @property
     def source(self) -> str:
@@ -162,8 +170,15 @@ def _model_files(
     if len(sums) > 1:
         lines = sorted(f"{file_sum}  {file_name}\n" for file_name, file_sum in sums.items())
         sha256 = hashlib.sha256("".join(lines).encode()).hexdigest()
-    name = os.fsencode(name).decode("utf-8", "replace")  # a file's name may hold any bytes
-    return ModelFiles(name, path, sha256, sum(file.stat().st_size for file in paths.values()), entry)
+    return ModelFiles(
+        # A file's name may hold any bytes.
+        name=os.fsencode(name).decode("utf-8", "replace"),
+        path=path,
+        sha256=sha256,
+        size=sum(file.stat().st_size for file in paths.values()),
+        checksums={file: sums[file_name] for file_name, file in paths.items()},
+        entry=entry,
+    )
 
 
 def listing() -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -65,7 +66,8 @@ class LlamaBuild:
         """The folder of the wheel, by version, Python, system, flags and, for a native one, processor."""
         parts = [str(sys.implementation.cache_tag), platform.system(), platform.machine()]
         parts += [platform.libc_ver()[1], *self.flags]
-        parts += [*NO_AMX, *sorted(cpu_flags())] if self.native else []
+        if self.native:
+            parts += [*NO_AMX, *sorted(cpu_flags())]
         key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
         return platformdirs.user_cache_path("localeval") / "wheels" / f"{NAME}-{self.version}-{key}"
 
@@ -79,15 +81,10 @@ def build_wheel(build: LlamaBuild) -> Path:
 
     Raises InputError without a C compiler, DownloadFailed with the error of pip.
     """
-    if cached := build.cached_wheel:
+    cached = build.cached_wheel
+    if cached:
         return cached
-    candidates = [os.environ["CC"]] if os.environ.get("CC") else ["cc", "gcc", "clang"]
-    compiler = next((words for words in map(shlex.split, candidates) if shutil.which(words[0])), None)
-    if compiler is None:
-        raise InputError(
-            f"pack compiles llama.cpp, and there is no C compiler here ({candidates[0]}); install one "
-            "(Debian: apt install build-essential)."
-        )
+    compiler = _find_compiler()
     build.cache_folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=build.cache_folder, prefix="compiling-") as scratch:
         base = build.version.partition("+")[0]
@@ -99,30 +96,64 @@ def build_wheel(build: LlamaBuild) -> Path:
         source = Path(scratch) / archive.name.removesuffix(".tar.gz")
         if not build.native:
             _make_portable(source, compiler)
-        environment = {"CMAKE_ARGS": " ".join([os.environ.get("CMAKE_ARGS", ""), *build.flags]).strip()}
-        probe = [*compiler, *NO_AMX, "-fsyntax-only", "-x", "c", os.devnull]
-        if not subprocess.run(probe, capture_output=True, check=False).returncode:  # noqa: S603
-            for name in ("CFLAGS", "CXXFLAGS"):
-                environment[name] = " ".join([os.environ.get(name, ""), *NO_AMX]).strip()
+        environment = {"CMAKE_ARGS": _with_flags("CMAKE_ARGS", build.flags)}
+        if _knows_amx(compiler):
+            environment["CFLAGS"] = _with_flags("CFLAGS", NO_AMX)
+            environment["CXXFLAGS"] = _with_flags("CXXFLAGS", NO_AMX)
         # pip's cache would return an earlier wheel, whatever its flags.
         run_pip("wheel", "--no-cache-dir", "--wheel-dir", scratch, str(source), **environment)
         wheel = next(Path(scratch).glob("*.whl"))
         return wheel.replace(build.cache_folder / wheel.name)
 
 
+def _find_compiler() -> list[str]:
+    """Return the command of the C compiler: the one in the variable CC, else a usual one."""
+    candidates = [os.environ["CC"]] if os.environ.get("CC") else ["cc", "gcc", "clang"]
+    for candidate in candidates:
+        words = shlex.split(candidate)
+        if shutil.which(words[0]):
+            return words
+    raise InputError(
+        f"pack compiles llama.cpp, and there is no C compiler here ({candidates[0]}); install one "
+        "(Debian: apt install build-essential)."
+    )
+
+
+def _knows_amx(compiler: list[str]) -> bool:
+    """Return whether the compiler knows the flags that leave AMX out."""
+    check = [*compiler, *NO_AMX, "-fsyntax-only", "-x", "c", os.devnull]
+    return subprocess.run(check, capture_output=True, check=False).returncode == 0  # noqa: S603
+
+
+def _with_flags(variable: str, flags: Sequence[str]) -> str:
+    """Return the value of an environment variable with these flags behind it."""
+    return " ".join([os.environ.get(variable, ""), *flags]).strip()
+
+
 def _make_portable(source: Path, compiler: list[str]) -> None:
     """Patch the source: another version, the library without programs, and OpenMP's library included."""
-    init, cmake = source / "llama_cpp" / "__init__.py", source / "CMakeLists.txt"
-    text = re.sub(r'(?m)^(__version__ = ".*)"', r'\1+portable"', init.read_text(encoding="utf-8"))
+    init = source / "llama_cpp" / "__init__.py"
+    version_line = re.compile(r'(?m)^(__version__ = ".*)"')
+    text = version_line.sub(r'\1+portable"', init.read_text(encoding="utf-8"))
     init.write_text(text, encoding="utf-8")
+    cmake = source / "CMakeLists.txt"
     text = cmake.read_text(encoding="utf-8").replace("LLAMA_BUILD_COMMON ON", "LLAMA_BUILD_COMMON OFF")
-    for name in OPENMP:  # small systems lack it; llama.cpp's libraries search their own folder first
-        command = [*compiler, f"-print-file-name={name}"]
-        library = Path(subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip())  # noqa: S603
-        if library.is_absolute():
+    for name in OPENMP:
+        library = _library_of(compiler, name)
+        if library is not None:
+            # Small systems lack it; llama.cpp's libraries search their own folder first.
             destination = f'DESTINATION "${{SKBUILD_PLATLIB_DIR}}/llama_cpp/lib" RENAME {name}'
             text += f'\ninstall(FILES "{library.resolve()}" {destination})'
     cmake.write_text(text + "\n", encoding="utf-8")
+
+
+def _library_of(compiler: list[str], name: str) -> Path | None:
+    """Return where the compiler has a library of this name; None where it has none."""
+    command = [*compiler, f"-print-file-name={name}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    path = Path(done.stdout.strip())
+    # A compiler repeats the name of a library that it does not have.
+    return path if path.is_absolute() else None
 
 
 def needed_glibc(wheel: Path) -> str:
@@ -147,4 +178,5 @@ def run_pip(command: str, *arguments: str, **environment: str) -> None:
     if process.returncode:
         lines = [line for line in (process.stdout + process.stderr).splitlines() if line.strip()]
         errors = [line for line in lines if "error:" in line.lower() and "subprocess-exited" not in line]
-        raise DownloadFailed(f"pip {command}: {shorten((errors or lines or ['pip printed nothing'])[0])}")
+        reasons = errors or lines or ["pip printed nothing"]
+        raise DownloadFailed(f"pip {command}: {shorten(reasons[0])}")

@@ -1,4 +1,4 @@
-"""`pack`: choose the contents of a pack, and fill an empty folder with them."""
+"""`pack`: choose the contents of a pack, and fill a folder with them."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import platform
 import re
 import shutil
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-from localeval import models as store
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
-from localeval.models import ModelFiles, catalog
+from localeval.models import SUMS, ModelFiles, catalog, catalog_file_path, listing, models_dir, resolve
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.models.files import auto_embedder, file_sha256
 from localeval.pack import install
 from localeval.pack.build import NAME as LLAMA
 from localeval.pack.build import LlamaBuild, build_wheel, needed_glibc, run_pip
-from localeval.system.files import atomic_write
+from localeval.pack.manifest import LlamaFacts, Manifest
+from localeval.pack.unfinished import CopyDiffers, UnfinishedPack, check_target
 from localeval.system.terminal import say
 from localeval.system.versions import own_version
 
@@ -45,7 +45,8 @@ class PackContents:
 
     def lines(self, target: Path) -> list[str]:
         """Describe what will be fetched, compiled and copied, with sizes, and the free space at `target`."""
-        wheels, models = self.unpacked * PACKED_SHARE, sum(model.size for model in self.models)
+        wheels = self.unpacked * PACKED_SHARE
+        models = sum(model.size for model in self.models)
         parent = next(folder for folder in (target, *target.parents) if folder.exists())
         free = shutil.disk_usage(parent).free
         compiled = "compiled before, from the cache" if self.llama.cached_wheel else "compiled now"
@@ -80,18 +81,19 @@ def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
     if cpu_torch:
         wheels["torch"] = f"{wheels['torch'].partition('+')[0]}+cpu"
     entries = catalog.entries()
-    if unknown := [name for name in models if name not in entries]:
+    unknown = [name for name in models if name not in entries]
+    if unknown:
         raise ModelMissing(
             f"{unknown[0]!r} is not in the catalog, and a pack holds only its models: {', '.join(entries)}; "
             "copy another GGUF file separately, and give its path to --judge."
         )
-    chosen = tuple(map(store.resolve, dict.fromkeys(models)))
+    chosen = tuple(map(resolve, dict.fromkeys(models)))
     return PackContents(dict(sorted(wheels.items())), unpacked, llama, chosen)
 
 
 def default_models(judge: str | None, embedder: str | None) -> list[str]:
     """Return the named judge and embedder; in place of one that is None, the default if it is here."""
-    present = [row["name"] for row in store.listing() if row["state"] in ("present", "verified")]
+    present = [row["name"] for row in listing() if row["state"] in ("present", "verified")]
     names = (judge or DEFAULT_JUDGE, embedder or auto_embedder())
     return [name for name in names if name in (judge, embedder, *present)]
 
@@ -124,117 +126,175 @@ def closure(name: str) -> dict[str, Distribution]:
     return packages
 
 
-def check_empty(target: Path) -> None:
-    """Raise InputError unless `target` is a new or an empty folder."""
-    if target.exists() and not target.is_dir():
-        raise InputError(f"{target} is not a folder; give pack a new or an empty one.")
-    if target.exists() and (other := next(target.iterdir(), None)):
-        raise InputError(
-            f"{target} is not empty ({other.name} is there); give pack a new or an empty folder, or remove "
-            "this one if an interrupted or earlier pack made it."
-        )
-
-
 def pack(contents: PackContents, target: Path) -> Path:
-    """Fill the empty or missing folder `target` and return the path of its manifest, which is written last.
+    """Fill the folder `target` and return the path of its manifest, which is written last.
 
-    Raises InputError for a folder that is not empty, a full disk, and no compiler; DownloadFailed with the
-    error of pip; ModelError for a missing or damaged model. What was written until then is left there.
+    The folder is missing, empty, or holds what an interrupted call made: files that are whole are kept.
+
+    Raises InputError for a folder with anything else in it, a full disk, and no compiler; DownloadFailed with
+    the error of pip; ModelError for a missing or damaged model. What was written until then is left there.
     """
-    check_empty(target)
-    wheels, manifest = target / "wheels", target / install.MANIFEST
+    check_target(target)
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        if not contents.llama.cached_wheel:
-            say(f"compiling {LLAMA} {contents.llama.version}, which takes 5 to 10 minutes on a core")
-        llama = build_wheel(contents.llama)  # first: it takes longest, and is kept outside the folder
-        wheels.mkdir()
-        shutil.copyfile(llama, wheels / llama.name)
-        _make_own_wheel(wheels)  # before the others, so that nothing is downloaded if it can't be made
-        _download_wheels(contents, wheels)
-        for model in contents.models:
-            _copy_model(model, target / "models")
-        shutil.copyfile(install.__file__, target / "install.py")
-        files = {
-            name: {"size": path.stat().st_size, "sha256": install.file_sha256(path)}
-            for path in target.rglob("*")
-            if path.is_file() and install.is_safe(name := path.relative_to(target).as_posix())
-        }
-        facts = _facts(contents, target, files, needed_glibc(llama))
-        atomic_write(manifest, [json.dumps({**facts, "files": files}, indent=1, sort_keys=True)])
+        with closing(UnfinishedPack(target)) as unfinished:
+            return _fill(unfinished, contents)
     except OSError as error:
         place = error.filename2 or error.filename or target  # of two, that which was written to
         raise InputError(f"{place}: {error.strerror or error}; repair that and pack again.") from error
-    finally:
-        if wheels.exists() and not manifest.exists():
-            say(f"{target} is unfinished: remove it before you pack there again.")
-    return manifest
 
 
-def _copy_model(model: ModelFiles, folder: Path) -> None:
+def _fill(unfinished: UnfinishedPack, contents: PackContents) -> Path:
+    """Make the files of a pack that are not there yet, and return the path of its manifest."""
+    if not contents.llama.cached_wheel:
+        say(f"compiling {LLAMA} {contents.llama.version}, which takes 5 to 10 minutes on a core")
+    # First: it takes longest, and is kept outside the folder.
+    llama = build_wheel(contents.llama)
+    llama_name = f"wheels/{llama.name}"
+    unfinished.copy(llama, llama_name, install.file_sha256(llama))
+    # Before the others, so that nothing is downloaded if it can't be made.
+    own_name = _add_own_wheel(unfinished)
+    wheels = [llama_name, own_name, *_add_downloaded_wheels(unfinished, contents.wheels)]
+    models: list[str] = []
+    for model in contents.models:
+        models += _add_model(unfinished, model)
+    installer = Path(install.__file__)
+    unfinished.copy(installer, "install.py", install.file_sha256(installer))
+    wanted = [*wheels, *models, "install.py"]
+    manifest = _manifest(unfinished, contents, wheels, wanted, needed_glibc(llama))
+    return unfinished.finish(wanted, manifest)
+
+
+def _add_model(unfinished: UnfinishedPack, model: ModelFiles) -> list[str]:
+    """Copy the files of a model, and return their names in the pack."""
     say(f"copying {model.name}")
-    entry, models = catalog.entries()[model.name], store.models_dir()
-    paths = [store.catalog_file_path(entry, file) for file in entry.files]
-    for source in filter(Path.is_file, [*paths, models / model.name / store.SUMS]):
-        path = folder / source.relative_to(models)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, path)
-        if install.file_sha256(path) != file_sha256(source):  # the latter is remembered
-            raise ModelBroken(f"{source} is damaged; run: localeval models verify {model.name}")
+    entry = catalog.entries()[model.name]
+    folder = models_dir()
+    paths = [catalog_file_path(entry, file) for file in entry.files]
+    paths.append(folder / model.name / SUMS)
+    names = []
+    for path in paths:
+        if not path.is_file():
+            continue
+        name = f"models/{path.relative_to(folder).as_posix()}"
+        try:
+            unfinished.copy(path, name, file_sha256(path))
+        except CopyDiffers as error:
+            # The remembered sha256 is that of the catalog, and the bytes changed without a trace.
+            raise ModelBroken(f"{path} is damaged; run: localeval models verify {model.name}") from error
+        names.append(name)
+    return names
 
 
-def _make_own_wheel(folder: Path) -> None:
-    """Make localeval's own wheel, from the checkout, else from what pip installed.
+def _add_own_wheel(unfinished: UnfinishedPack) -> str:
+    """Make localeval's own wheel, from the checkout, else from what pip installed; return its name.
 
     No index is asked for it: it is on none, and whoever took its name there would get into every pack.
     """
-    source = str(catalog.checkout() or "")
-    if not source:
-        origin = json.loads(distribution("localeval").read_text("direct_url.json") or "{}")
-        source = origin.get("url", "")
-        if "vcs_info" in origin:
-            source = f"{origin['vcs_info']['vcs']}+{source}@{origin['vcs_info']['commit_id']}"
-        if not source:
-            raise InputError("pip does not know from where localeval was installed; pack from a checkout.")
+    source = _own_source()
+    folder = unfinished.place("own/wheel").parent
     try:
         run_pip("wheel", "--wheel-dir", str(folder), source)
     except DownloadFailed as error:
         raise InputError(f"no wheel can be made of {source} ({error}); pack from a checkout.") from error
+    wheel = next(folder.glob("*.whl"))
+    name = f"wheels/{wheel.name}"
+    unfinished.add(wheel, name)
+    return name
 
 
-def _download_wheels(contents: PackContents, folder: Path) -> None:
-    say(f"downloading {len(contents.wheels)} wheels")
-    wheels = dict(contents.wheels)
-    torch = wheels.pop("torch", None)
-    download = ("download", "--only-binary", ":all:", "--dest", str(folder))
-    if wheels:
-        run_pip(*download, *(f"{name}=={version}" if version else name for name, version in wheels.items()))
+def _own_source() -> str:
+    """Return the path or address that pip makes localeval's wheel from."""
+    checkout = catalog.checkout()
+    if checkout:
+        return str(checkout)
+    origin = json.loads(distribution("localeval").read_text("direct_url.json") or "{}")
+    source: str = origin.get("url", "")
+    if not source:
+        raise InputError("pip does not know from where localeval was installed; pack from a checkout.")
+    if "vcs_info" in origin:
+        vcs = origin["vcs_info"]
+        return f"{vcs['vcs']}+{source}@{vcs['commit_id']}"
+    return source
+
+
+def _add_downloaded_wheels(unfinished: UnfinishedPack, wheels: Mapping[str, str]) -> list[str]:
+    """Download the wheels that are not there yet, and return the names of all of them in the pack.
+
+    wheels  package -> version; "" for any
+    """
+    missing = {
+        name: version for name, version in wheels.items() if not _find(name, version, unfinished.files)
+    }
+    say(f"downloading {len(missing)} wheels")
+    torch = missing.pop("torch", None)
+    if missing:
+        _download(
+            unfinished, [f"{name}=={version}" if version else name for name, version in missing.items()]
+        )
     if torch:
         try:
-            run_pip(*download, f"torch=={torch}")
-        except DownloadFailed:  # the index of PyTorch has the CPU build, if the user's pip finds none
-            run_pip(*download, f"torch=={torch}", "--index-url", CPU_INDEX)
+            _download(unfinished, [f"torch=={torch}"])
+        except DownloadFailed:
+            # The index of PyTorch has the CPU build, if the user's pip finds none.
+            _download(unfinished, [f"torch=={torch}", "--index-url", CPU_INDEX])
+    found = [_find(name, version, unfinished.files) for name, version in wheels.items()]
+    return [name for name in found if name]
 
 
-def _facts(contents: PackContents, target: Path, files: Iterable[str], glibc: str) -> dict[str, Any]:
-    """Return the entries of the manifest other than its files."""
-    packages, unpacked, pip = dict[str, str](), 0, ""
-    for path in sorted(name for name in files if name.startswith("wheels/")):
+def _download(unfinished: UnfinishedPack, requirements: Sequence[str]) -> None:
+    folder = unfinished.place("downloads/wheel").parent
+    run_pip("download", "--only-binary", ":all:", "--dest", str(folder), *requirements)
+    for wheel in sorted(folder.glob("*.whl")):
+        unfinished.add(wheel, f"wheels/{wheel.name}")
+
+
+def _find(package: str, version: str, files: Iterable[str]) -> str | None:
+    """Return the name of the package's wheel among the files of a pack; None if it is not there.
+
+    >>> _find("numpy", "2.0", ["models/a.gguf", "wheels/numpy-2.0-py3-none-any.whl"])
+    'wheels/numpy-2.0-py3-none-any.whl'
+    """
+    for name in files:
+        if name.startswith("wheels/"):
+            packaged, packaged_version, *_ = parse_wheel_filename(Path(name).name)
+            if packaged == package and version in ("", str(packaged_version)):
+                return name
+    return None
+
+
+def _manifest(
+    unfinished: UnfinishedPack,
+    contents: PackContents,
+    wheels: Iterable[str],
+    wanted: Iterable[str],
+    glibc: str,
+) -> Manifest:
+    """Describe a pack whose files are all there.
+
+    wheels, wanted  the names of its wheels, and of all its files
+    glibc           the oldest that the compiled wheel runs with
+    """
+    packages: dict[str, str] = {}
+    unpacked = 0
+    pip = ""
+    for path in sorted(wheels):
         name, version, *_ = parse_wheel_filename(Path(path).name)
         packages[name] = str(version)
-        pip = path if name == "pip" else pip
-        with zipfile.ZipFile(target / path) as archive:
+        if name == "pip":
+            pip = path
+        with zipfile.ZipFile(unfinished.target / path) as archive:
             unpacked += sum(member.file_size for member in archive.infolist())
-    return {
-        "localeval_pack": install.FORMAT,
-        "localeval": own_version(),
+    return Manifest(
+        localeval_pack=install.FORMAT,
+        localeval=own_version(),
         **install.this_machine(),
-        "glibc": glibc,
-        "packed_on": " ".join(platform.libc_ver()).strip(),
-        "cpu": contents.llama.cpu,
-        "llama": {"version": contents.llama.version, "flags": list(contents.llama.flags)},
-        "packages": packages,
-        "models": [model.name for model in contents.models],
-        "installed_bytes": unpacked,
-        "pip": pip,
-    }
+        glibc=glibc,
+        packed_on=" ".join(platform.libc_ver()).strip(),
+        cpu=contents.llama.cpu,
+        llama=LlamaFacts(version=contents.llama.version, flags=list(contents.llama.flags)),
+        packages=packages,
+        models=[model.name for model in contents.models],
+        installed_bytes=unpacked,
+        pip=pip,
+        files={name: unfinished.files[name] for name in wanted},
+    )

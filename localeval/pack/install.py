@@ -25,6 +25,7 @@ from typing import Any
 FORMAT = 1
 MANIFEST = "manifest.json"
 MARKER = "localeval-pack.txt"  # in an environment: its pack's sha256, or that it is not finished
+MAX_BYTES = 2**63
 GROWTH = 1.4  # bytes on disk for a byte of unpacked wheels, as pip adds compiled Python
 SMOKE = "import llama_cpp, numpy, outlines_core, pysbd, sentence_transformers, sklearn"
 
@@ -51,17 +52,37 @@ def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
         manifest = dict(json.loads(path.read_text(encoding="utf-8")), sha256=actual)
         if manifest["localeval_pack"] != FORMAT:
             raise Refused(f"{path} is of a newer kind of pack; use the install.py in its folder.")
-        manifest["files"][manifest["pip"]]
-        "".join(manifest[fact] for fact in (*this_machine(), "localeval")), "".join([] + manifest["models"])
-        version_numbers(manifest["glibc"]), int(manifest["installed_bytes"])
-        set(manifest["cpu"])
-        for name, file in manifest["files"].items():
-            file["size"] + 0, file["sha256"] + ""  # raise TypeError for values of another type
-            if not is_safe(name):
-                raise Refused(f"{path} names {name!r}, which no pack holds; do not use this pack.", 3)
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        check_types(manifest)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise Refused(f"{path} is damaged; copy the pack again.", 3) from error
+    for name in manifest["files"]:
+        if not is_safe(name):
+            raise Refused(f"{path} names {name!r}, which no pack holds; do not use this pack.", 3)
     return manifest
+
+
+def check_types(manifest: dict[str, Any]) -> None:
+    """Raise KeyError, TypeError or ValueError for a fact that is missing, of another type, or too large."""
+    for fact in (*this_machine(), "localeval", "glibc", "pip"):
+        require(manifest[fact], str)
+    for fact in ("models", "cpu"):
+        for item in require(manifest[fact], list):
+            require(item, str)
+    if require(manifest["installed_bytes"], int) > MAX_BYTES:
+        raise ValueError("no disk has so many bytes")
+    for file in require(manifest["files"], dict).values():
+        require(file["size"], int)
+        require(file["sha256"], str)
+    if manifest["pip"] not in manifest["files"]:
+        raise KeyError(manifest["pip"])
+    version_numbers(manifest["glibc"])
+
+
+def require(value: Any, kind: type) -> Any:
+    """Return the value if it is of this type. Raises TypeError otherwise."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} is no {kind.__name__}")
+    return value
 
 
 def is_safe(name: str) -> bool:
@@ -120,8 +141,9 @@ def check_machine(manifest: dict[str, Any]) -> None:
             f"this pack needs glibc {manifest['glibc']} or newer, and this system has "
             f"{glibc or 'another C library'}; pack on a machine that is as old."
         )
-    missing = sorted(set(manifest["cpu"]) - cpu_flags()) if cpu_flags() else []
-    if missing:
+    flags = cpu_flags()
+    missing = sorted(set(manifest["cpu"]) - flags)
+    if flags and missing:
         raise Refused(
             f"this processor has no {', '.join(missing)}, which the pack's llama.cpp needs; "
             "pack on such a machine with: localeval pack --native."
@@ -136,7 +158,9 @@ def version_numbers(version: str) -> list[int]:
 def cpu_flags() -> set[str]:
     """Return the processor's flags in /proc/cpuinfo; empty where there is no such file or line."""
     path = Path("/proc/cpuinfo")
-    match = re.search(r"(?m)^(?:flags|Features)\s*:(.*)$", path.read_text() if path.exists() else "")
+    if not path.exists():
+        return set()
+    match = re.search(r"(?m)^(?:flags|Features)\s*:(.*)$", path.read_text())
     return set(match.group(1).split()) if match else set()
 
 
@@ -146,7 +170,7 @@ def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
     Returns the path of the environment's `localeval`. Raises Refused with the reason if that fails.
     """
     into = into.resolve() if into.is_symlink() else into  # venv takes no link
-    marker, python = into / MARKER, str(program(into, "python"))
+    marker = into / MARKER
     installed = marker.read_text(encoding="utf-8").strip() if marker.is_file() else ""
     if installed == manifest["sha256"]:
         say(f"{into} is made of this pack already; its packages are left as they are.")
@@ -155,32 +179,50 @@ def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
             f"{into} is there already, and not of this pack; remove it, or give another folder with --into."
         )
     else:
-        shutil.rmtree(str(into), ignore_errors=True)
-        into.mkdir(parents=True, exist_ok=True)  # a mount point can't be removed
-        needed, free = int(manifest["installed_bytes"] * GROWTH), shutil.disk_usage(str(into)).free
-        if needed > free:
-            shutil.rmtree(str(into), ignore_errors=True)
-            raise Refused(
-                f"the environment needs {needed:,} bytes in {into}, where {free:,} are free; "
-                "make room, or choose another folder."
-            )
+        make_room(into, int(manifest["installed_bytes"] * GROWTH))
         marker.write_text("unfinished\n", encoding="utf-8")
-        wheels = [str(folder / name) for name in sorted(manifest["files"]) if name.startswith("wheels/")]
-        say(f"installing {len(wheels)} packages into {into}")
-        # pip runs from its wheel, as Debian's Python has no ensurepip.
-        venv.EnvBuilder(symlinks=os.name != "nt", with_pip=False).create(str(into))
-        pip = [python, "-I", str(folder / manifest["pip"] / "pip"), "install", "--isolated", "--quiet"]
-        # The checked wheels are named, and no folder is searched, so that nothing else is installed.
-        pip += ["--no-index", "--no-cache-dir", "--no-input", "--disable-pip-version-check"]
-        run("pip could not install", [*pip, *wheels])
-        run("the installed packages do not load here", [python, "-I", "-c", SMOKE])
+        install_wheels(folder, into, manifest)
         marker.write_text(manifest["sha256"] + "\n", encoding="utf-8")
-    if manifest["models"]:
-        fetch = [python, "-I", "-m", "localeval", "models", "fetch", "--from", str(folder / "models"), "--"]
-        exit_code = subprocess.call([*fetch, *manifest["models"]], stdout=sys.stderr)  # noqa: S603
-        if exit_code:
-            raise Refused("the models are not in place; the same command goes on from here.", exit_code)
+    copy_models(folder, into, manifest["models"])
     return program(into, "localeval")
+
+
+def make_room(into: Path, needed: int) -> None:
+    """Make an empty folder. Raises Refused, and leaves none, where `needed` bytes are not free."""
+    shutil.rmtree(str(into), ignore_errors=True)
+    into.mkdir(parents=True, exist_ok=True)  # a mount point can't be removed
+    free = shutil.disk_usage(str(into)).free
+    if needed > free:
+        shutil.rmtree(str(into), ignore_errors=True)
+        raise Refused(
+            f"the environment needs {needed:,} bytes in {into}, where {free:,} are free; "
+            "make room, or choose another folder."
+        )
+
+
+def install_wheels(folder: Path, into: Path, manifest: dict[str, Any]) -> None:
+    """Make an environment with the pack's packages, and import those that are compiled."""
+    wheels = [str(folder / name) for name in sorted(manifest["files"]) if name.startswith("wheels/")]
+    say(f"installing {len(wheels)} packages into {into}")
+    # pip runs from its wheel, as Debian's Python has no ensurepip.
+    venv.EnvBuilder(symlinks=os.name != "nt", with_pip=False).create(str(into))
+    python = str(program(into, "python"))
+    pip = [python, "-I", str(folder / manifest["pip"] / "pip"), "install", "--isolated", "--quiet"]
+    # The checked wheels are named, and no folder is searched, so that nothing else is installed.
+    pip += ["--no-index", "--no-cache-dir", "--no-input", "--disable-pip-version-check"]
+    run("pip could not install", [*pip, *wheels])
+    run("the installed packages do not load here", [python, "-I", "-c", SMOKE])
+
+
+def copy_models(folder: Path, into: Path, names: list[str]) -> None:
+    """Copy models to the user's models folder, by the localeval that was installed, which checks them."""
+    if not names:
+        return
+    fetch = [str(program(into, "python")), "-I", "-m", "localeval", "models", "fetch"]
+    fetch += ["--from", str(folder / "models"), "--"]
+    exit_code = subprocess.call([*fetch, *names], stdout=sys.stderr)  # noqa: S603
+    if exit_code:
+        raise Refused("the models are not in place; the same command goes on from here.", exit_code)
 
 
 def program(environment: Path, name: str) -> Path:
@@ -195,8 +237,9 @@ def run(fault: str, command: list[str]) -> None:
     process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # noqa: S603
     if process.returncode:
         lines = [line for line in process.stdout.decode("utf-8", "replace").split("\n") if line]
-        errors = [line for line in lines if line.startswith("ERROR")] or lines or [str(process.returncode)]
-        raise Refused(f"{fault}: {errors[-1]}", 3)
+        errors = [line for line in lines if line.startswith("ERROR")]
+        reasons = errors or lines or [f"exit code {process.returncode}"]
+        raise Refused(f"{fault}: {reasons[-1]}", 3)
 
 
 def say(line: str) -> None:

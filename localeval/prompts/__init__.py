@@ -1,7 +1,4 @@
-"""Prompts: TOML files, one per judgement and language, and how outside text is put into their templates.
-
-A file has other names for two parts: `branch` is the context, and `leaves` are the items.
-"""
+"""Prompts: TOML files, one per judgement and language, and how outside text is put into their templates."""
 
 from __future__ import annotations
 
@@ -23,7 +20,6 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Field,
     PrivateAttr,
     ValidationError,
 )
@@ -66,7 +62,7 @@ class Example(BaseModel, extra="allow"):
     """A worked example: its items, and as further fields the texts of the context, contexts as a list."""
 
     __pydantic_extra__: dict[str, str | list[str]]
-    items: list[Annotated[dict[str, Any], AfterValidator(_checked)]] = Field(alias="leaves")
+    items: list[Annotated[dict[str, Any], AfterValidator(_checked)]]
 
 
 class Prompt(BaseModel):
@@ -84,11 +80,11 @@ class Prompt(BaseModel):
 
     version: Annotated[str, BeforeValidator(str)]
     system: Annotated[str, AfterValidator(str.strip)]
-    context: Annotated[str, AfterValidator(lambda text: text.lstrip("\n"))] = Field(alias="branch")
-    items: dict[str, Annotated[str, AfterValidator(lambda text: text.rstrip("\n"))]] = Field(alias="leaves")
+    context: Annotated[str, AfterValidator(lambda text: text.lstrip("\n"))]
+    items: dict[str, Annotated[str, AfterValidator(lambda text: text.rstrip("\n"))]]
     words: dict[str, str] = {}
     examples: list[Example] = []
-    context_once: bool = Field(default=False, alias="branch_once")
+    context_once: bool = False
     sha256: str
     _prefixes: dict[tuple[Any, ...], PromptPrefix] = PrivateAttr(default_factory=dict)  # a cache
 
@@ -101,7 +97,7 @@ class Prompt(BaseModel):
     def prefix(self, item: str, schema: type[BaseModel], **others: type[BaseModel]) -> PromptPrefix:
         """Return the instruction with the worked examples, whose replies have the fields of a schema.
 
-        An example's item is of the kind `item`, with `schema`, unless its `leaf` names another kind, whose
+        An example's item is of the kind `item`, with `schema`, unless its `item` names another kind, whose
         schema is in `others`.
         """
         key = (item, schema, *others.items())
@@ -116,14 +112,14 @@ class Prompt(BaseModel):
     ) -> list[tuple[str, str]]:
         """Render an example as (user, assistant) turns. Raises KeyError for a text that it lacks.
 
-        usual   the kind of an item without a `leaf`
+        usual   the kind of an item without an `item`
         fields  kind of item -> fields of its reply
         """
         texts = (example.model_extra or {}).items()
         context = self.render_context(**{k: join(v) if isinstance(v, list) else v for k, v in texts})
         turns = []
         for item in example.items:
-            kind = item.get("leaf", usual)
+            kind = item.get("item", usual)
             user = (context + self.render_item(kind, **item)).lstrip("\n")
             reply = {name: item[name] for name in fields[kind]}
             turns.append((user, json.dumps(reply, ensure_ascii=False, separators=(",", ":"))))
@@ -207,7 +203,7 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
     prompt, built_in = _parse(text, where), _built_in(judgement, language)
     see = f"see {resources.files(__package__) / language / f'{judgement}.toml'}."
     templates, expected = (
-        {"branch": p.context} | {f"leaves.{k}": v for k, v in p.items.items()} for p in (prompt, built_in)
+        {"context": p.context} | {f"items.{k}": v for k, v in p.items.items()} for p in (prompt, built_in)
     )
     if unknown := sorted(templates.keys() - expected.keys()):
         raise PromptError(f"{where}: {unknown[0]} is not known; {see}")
@@ -215,7 +211,7 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
         if name not in templates:
             raise PromptError(f"{where}: {name} is missing; {see}")
         required, found = {*_PLACEHOLDER.findall(template)}, {*_PLACEHOLDER.findall(templates[name])}
-        if not required - _OPTIONAL <= found <= required | (_OPTIONAL if name == "leaves.verdict" else set()):
+        if not required - _OPTIONAL <= found <= required | (_OPTIONAL if name == "items.verdict" else set()):
             names = ", ".join(f"{{{placeholder}}}" for placeholder in sorted(required))
             raise PromptError(f"{where}: {name} must hold exactly these placeholders: {names}; {see}")
     if missing := built_in.words.keys() - prompt.words:
@@ -224,17 +220,17 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
         raise PromptError(f"{where}: words.{unknown[0]} is not known; {see}")
 
     items = [item for example in built_in.examples for item in example.items]
-    named = {item["leaf"] for item in items if "leaf" in item}
+    named = {item["item"] for item in items if "item" in item}
     usual = next(name for name in built_in.items if name not in named)
-    fields = {item.get("leaf", usual): item.keys() - _OPTIONAL - {"leaf"} for item in items}
+    fields = {item.get("item", usual): item.keys() - _OPTIONAL - {"item"} for item in items}
     texts = {*chain.from_iterable(example.model_extra or {} for example in built_in.examples)}
-    known = {*chain.from_iterable(items), *_OPTIONAL, "leaf"}
+    known = {*chain.from_iterable(items), *_OPTIONAL, "item"}
     for number, example in enumerate(prompt.examples, 1):
         of_items = {*chain.from_iterable(example.items)} - known
         if unknown := sorted(({*(example.model_extra or {})} - texts) | of_items):
             raise PromptError(f"{where}: example {number}: {unknown[0]} is not known; {see}")
-        if unknown := [item["leaf"] for item in example.items if item.get("leaf", usual) not in fields]:
-            fault = f"there is no leaf {shorten(unknown[0])}; choose one of: {', '.join(fields)}"
+        if unknown := [item["item"] for item in example.items if item.get("item", usual) not in fields]:
+            fault = f"there is no item {shorten(unknown[0])}; choose one of: {', '.join(fields)}"
             raise PromptError(f"{where}: example {number}: {fault}.")
         try:
             prompt.turns(example, usual, fields)

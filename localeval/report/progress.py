@@ -8,19 +8,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from rich import progress as bars
 from rich.console import Console
 from rich.table import Column
 
+from localeval.metrics.score import Score
+from localeval.report.view import PlanView
 from localeval.samples import Sample
 from localeval.system.terminal import say
 from localeval.text.display import printable
-
-if TYPE_CHECKING:
-    from localeval.metrics import Score
-    from localeval.runs.plan import Plan
 
 SECONDS_BETWEEN_LINES = 30.0
 LAST_SAMPLES = 10  # whose pace gives the time left, since samples from the journal take no time
@@ -42,7 +39,7 @@ class LiveLine:
         self._ends = deque[tuple[float, int]](maxlen=LAST_SAMPLES + 1)
         self._sums: dict[str, tuple[float, int]] = {}
 
-    def on_plan(self, plan: Plan) -> None:
+    def on_plan(self, plan: PlanView) -> None:
         """Show the plan of the run; nothing is shown before this or the first sample."""
         for line in [] if self._quiet else plan.summary():
             say(line)

@@ -11,28 +11,27 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from itertools import chain, repeat
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import Any
 
 from localeval.errors import InputError
-from localeval.judgements import JUDGEMENTS
-from localeval.judgements.context import UnjudgedText
-from localeval.judgements.reading import GroundingRecord
-from localeval.judgements.statements import StatementsRecord
-from localeval.judgements.support import SupportRecord
+from localeval.judgements.decision import OF_ANSWER, Decision
+from localeval.report.view import RunView
 
-if TYPE_CHECKING:
-    from localeval.runs.result import Result
-
-SCORES, STATEMENTS = "scores.csv", "statements.csv"
 STATEMENT_COLUMNS = (
-    *("id", "judgement", "sentence", "statement", "probability", "verdict"),
-    *("evidence", "context", "unknown_numbers", "likelier_value", "reason", "unjudged"),
+    "id",
+    "judgement",
+    "sentence",
+    "statement",
+    "probability",
+    "verdict",
+    "evidence",
+    "context",
+    "unknown_numbers",
+    "likelier_value",
+    "reason",
+    "unjudged",
 )
-_WITH_VERDICTS = {
-    name for name, judgement in JUDGEMENTS.items() if judgement.record in (GroundingRecord, SupportRecord)
-}
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # and their full-width forms
 _CELL_START = re.compile(rf'([;\t\n][\s"]*)(?=[{re.escape("".join(_FORMULA))}])')
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
@@ -40,69 +39,69 @@ _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) n
 Cell = str | float | None
 
 
-def as_csv(result: Result) -> Iterator[tuple[str, Iterator[str]]]:
-    """Yield (file name, lines) for both files; the lines are made lazily."""
-    yield SCORES, _lines(_score_columns(result.metrics), _score_rows(result))
-    yield STATEMENTS, _lines(STATEMENT_COLUMNS, _statement_rows(result))
+def scores_csv(run: RunView) -> Iterator[str]:
+    """Yield the lines of scores.csv: a row for each sample."""
+    return _lines(_score_columns(run.metrics), _score_rows(run))
+
+
+def statements_csv(run: RunView) -> Iterator[str]:
+    """Yield the lines of statements.csv: a row for each decision, and each part that is not judged."""
+    return _lines(STATEMENT_COLUMNS, _statement_rows(run))
 
 
 def _score_columns(metrics: Sequence[str]) -> list[str]:
-    return ["id", *(f"{name}{part}" for name in metrics for part in ("", "_soft", "_status", "_reason"))]
+    columns = ["id"]
+    for name in metrics:
+        columns += [name, f"{name}_soft", f"{name}_status", f"{name}_reason"]
+    return columns
 
 
-def _score_rows(result: Result) -> Iterator[list[Cell]]:
-    for sample_result in result.samples:
-        scores = [sample_result.scores[name] for name in result.metrics]
-        yield [sample_result.sample.id, *(x for s in scores for x in (s.value, s.soft, s.status, s.reason))]
+def _score_rows(run: RunView) -> Iterator[list[Cell]]:
+    for sample_result in run.samples:
+        row: list[Cell] = [sample_result.sample.id]
+        for name in run.metrics:
+            score = sample_result.scores[name]
+            row += [score.value, score.soft, score.status, score.reason]
+        yield row
 
 
-def _statement_rows(result: Result) -> Iterator[list[Cell]]:
-    """Yield a row for each statement, each sentence that a head decided, and each part that is not judged."""
-    for sample_result in result.samples:
-        records = sample_result.calibrated()
-        for name in (name for name in records if name in _WITH_VERDICTS):  # a lookup may read a journal
-            for sentence, statement, verdict, *rest in _verdicts(name, records):
-                p, evidence = verdict.probability, verdict.evidence
-                cells = [evidence.text, evidence.context] if evidence else ["", None]
-                decision = int(p >= result.signature.threshold)
-                yield [sample_result.sample.id, name, sentence, statement, p, decision, *cells, *rest, ""]
-        for name, stretch in _unjudged(records):
-            empty = [""] * (len(STATEMENT_COLUMNS) - 4)
-            yield [sample_result.sample.id, name, stretch.text, *empty, stretch.reason]
+def _statement_rows(run: RunView) -> Iterator[list[Cell]]:
+    for sample_result in run.samples:
+        lists = sample_result.decisions(run.signature.threshold)
+        lists = [listed for listed in lists if listed.kind in OF_ANSWER]
+        for listed in lists:
+            for decision in listed.decisions:
+                if decision.probability is not None:
+                    yield [sample_result.sample.id, listed.judgement, *_decided_cells(decision)]
+        # What is not judged of the response, then of the reference.
+        for listed in sorted(lists, key=lambda listed: listed.column != "response"):
+            for decision in listed.decisions:
+                # Mere marks, such as the numbers of a list's items, are left out.
+                if decision.unjudged not in ("", "no_words"):
+                    yield [sample_result.sample.id, listed.judgement, *_unjudged_cells(decision)]
 
 
-def _unjudged(records: Mapping[str, Any]) -> Iterator[tuple[str, UnjudgedText]]:
-    """Yield (judgement, stretch) for each part of the response and the reference that is not judged.
-
-    Mere marks, such as the numbers of a list's items, are left out.
-    """
-    of_response = "statements" if "statements" in records else "grounding"
-    for name in (of_response, "reference_statements"):
-        if name in records:
-            for stretch in getattr(records[name], "unjudged", ()):
-                if stretch.reason != "no_words":
-                    yield name, stretch
-
-
-def _verdicts(name: str, records: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield (sentence, statement, verdict, unknown numbers, likelier value, reason) for each verdict."""
-    record = records[name]
-    if isinstance(record, GroundingRecord):
-        for item in record.sentences:
-            yield item.sentence, item.sentence, item, "", _likelier_value(item), ""
-    elif isinstance(record, SupportRecord):
-        statements = records.get(JUDGEMENTS[name].needs[0])
-        if isinstance(statements, StatementsRecord):
-            reasons = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
-            for verdict, reason in zip(record.verdicts, chain(reasons, repeat("")), strict=False):
-                sentence = statements.sentences[verdict.sentence].sentence
-                numbers = " ".join(verdict.unknown_numbers)
-                likelier = _likelier_value(verdict)
-                yield sentence, verdict.statement, verdict, numbers, likelier, reason or verdict.reason or ""
+def _decided_cells(decision: Decision) -> list[Cell]:
+    """Return the cells after id and judgement."""
+    evidence = decision.evidence
+    return [
+        decision.sentence or decision.text,
+        decision.text,
+        decision.probability,
+        int(decision.is_yes),
+        evidence.text if evidence else "",
+        evidence.context if evidence else None,
+        " ".join(decision.unknown_numbers),
+        decision.likelier_value,
+        decision.reason,
+        "",
+    ]
 
 
-def _likelier_value(verdict: Any) -> str:
-    return verdict.binding.likelier_value if verdict.binding else ""
+def _unjudged_cells(decision: Decision) -> list[Cell]:
+    """Return the cells after id and judgement, all empty but the text and the reason."""
+    empty = [""] * (len(STATEMENT_COLUMNS) - 4)
+    return [decision.text, *empty, decision.unjudged]
 
 
 @lru_cache(maxsize=64, typed=True)  # rows of a sample repeat its texts
@@ -123,14 +122,20 @@ def cell(content: Cell) -> Cell:
 
 
 def _lines(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
-    stream: Any = SimpleNamespace(write=str)  # `writerow` returns what `write` returns: the line
-    writer = csv.writer(stream, lineterminator="\n")
+    writer = csv.writer(_Echo(), lineterminator="\n")
     yield "\ufeff"
     for row in chain([columns], rows):
         yield writer.writerow(map(cell, row))
 
 
-def to_pandas(result: Result) -> Any:
+class _Echo:
+    """A file that stores nothing: `writerow` of a csv writer returns what `write` returns, the line."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def to_pandas(run: RunView) -> Any:
     """Return `scores.csv` as a DataFrame, with the columns of the samples (see `renamed`) after `id`.
 
     Raises InputError without pandas.
@@ -141,13 +146,12 @@ def to_pandas(result: Result) -> Any:
         raise InputError(
             "to_pandas needs pandas, which is not installed; pip install 'localeval[tables]'."
         ) from error
-    columns = _score_columns(result.metrics)
-    frame = pandas.DataFrame(
-        [
-            renamed(item.sample.model_dump(exclude_none=True), columns) | dict(zip(columns, row, strict=True))
-            for item, row in zip(result.samples, _score_rows(result), strict=True)
-        ]
-    )
+    columns = _score_columns(run.metrics)
+    rows = []
+    for sample_result, row in zip(run.samples, _score_rows(run), strict=True):
+        own_columns = sample_result.sample.model_dump(exclude_none=True)
+        rows.append(renamed(own_columns, columns) | dict(zip(columns, row, strict=True)))
+    frame = pandas.DataFrame(rows)
     sample_columns = [name for name in frame.columns if name not in columns]
     return frame[["id", *sample_columns, *columns[1:]]]
 

@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from localeval.judgements import most_windows
-from localeval.judgements.context import count_unjudged, language_of
-from localeval.judgements.support import would_write_otherwise
+from localeval.judgements.context import language_of
+from localeval.judgements.decision import (
+    DecisionList,
+    decided_in,
+    is_unsure,
+    max_windows,
+    unjudged_in,
+)
 from localeval.metrics import METRICS
-from localeval.metrics.score import explain
+from localeval.metrics.sample_result import SampleResult
+from localeval.metrics.score import Score, explain
+from localeval.metrics.summary import Summary
 from localeval.prompts import FENCES
+from localeval.report.view import RunView
 from localeval.text.display import join_some, printable, printable_lines
 from localeval.text.injection import find_injections
 from localeval.text.language import language, strip_thinking
 
-if TYPE_CHECKING:
-    from localeval.runs.result import Result, SampleResult
-
+# The judgement whose statements the table counts.
+_COUNTED = "support"
 # Reasons why a part of a response is not judged that a reader should know of.
 _WORTH_A_LOOK = ("refusal", "question", "source")
-MOST_ROWS = 50
-MOST_COLUMNS = 4
-MOST_NAMED = 5
+# Why the list of a sentence's statements was ended.
+_ENDED = ("budget", "repetition")
+MAX_ROWS = 50
+MAX_COLUMNS = 4
+MAX_NAMED = 5
 _ASCII_RULES = box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
 HIGH_COSINE = 0.5  # of unrelated questions, above which a reader is told
 
@@ -62,102 +71,170 @@ def printed(table: Table, width: int) -> list[str]:
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
-def as_text(result: Result) -> str:
+def as_text(run: RunView) -> str:
     """Show a row for each of the first 50 samples, means with 95 % intervals, counts, notes and signature.
 
     With more than four metrics, show a row for each metric instead: the scores of a sample would not fit.
     """
-    means = [(name, result[name]) for name in result.metrics]
-    if len(means) > MOST_COLUMNS:
-        rows, lines = 0, printed(_by_metric(result), 100)
-    else:
-        rows, width = MOST_ROWS, max(100, 70 + sum(len(name) + 10 for name in result.metrics))
-        lines = printed(_by_sample(result), width)
-        more = len(result.samples) - rows
-        lines += [f"... and {more} more samples."] * (more > 0) + [""]
-        for name, mean in means:
-            lines.append(f"{name}: {mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed")
-    for name, mean in means:
+    has_rows = len(run.metrics) <= MAX_COLUMNS
+    lines = [
+        *(_lines_by_sample(run) if has_rows else printed(_by_metric(run), 100)),
+        *_mean_notes(run),
+        *_notes_by_text(run, MAX_ROWS if has_rows else 0),
+        *language_warnings(run),
+        *scale_notes(run),
+        *_raw_note(run),
+        *_skipped_rows(run),
+        _network_line(run),
+        f"signature {run.signature}",
+    ]
+    return printable_lines("\n".join(lines))
+
+
+def _lines_by_sample(run: RunView) -> Iterator[str]:
+    """Yield the table with a row for each of the first samples, and the counts of each metric."""
+    width = max(100, 70 + sum(len(name) + 10 for name in run.metrics))
+    yield from printed(_by_sample(run), width)
+    more = len(run.samples) - MAX_ROWS
+    if more > 0:
+        yield f"... and {more} more samples."
+    yield ""
+    for name in run.metrics:
+        mean = run[name]
+        yield f"{name}: {mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed"
+
+
+def _mean_notes(run: RunView) -> Iterator[str]:
+    """Yield what a reader should know of the means: the units of their intervals, and their bounds."""
+    for name in run.metrics:
+        mean = run[name]
         if mean.groups is not None:
-            lines.append(
+            yield (
                 f"{name}: its intervals take the {mean.groups} groups of the column group as units, not the "
                 f"{mean.scored} samples"
             )
         if mean.failed:
-            lines.append(
+            yield (
                 f"{name}: with the {mean.failed} failed, the mean lies between {number(mean.lowest)} (if all "
                 f"were 0) and {number(mean.highest)} (if all were 1)"
             )
-    notes: dict[str, list[str]] = {}
-    for sample_result in islice(result.samples, rows, None):  # those without a row
-        for note in notes_on_texts(sample_result, result):
-            notes.setdefault(note.partition(":")[0], []).append(sample_result.sample.id)
-    lines += [f"{note}: {join_some(ids, MOST_NAMED)}" for note, ids in notes.items()]
-    lines += language_warnings(result)
-    lines += scale_notes(result)
-    if result.signature.raw:
-        lines.append(
-            "probabilities of support are raw: no calibration is in force for this judge and these options"
-        )
-    if skipped := result.skipped:
-        count = "1 row" if len(skipped) == 1 else f"{len(skipped):,} rows"
-        lines.append(f"skipped: {count} of the data that can't be read")
-        lines += [f"  {printable(row.reason)}" for row in skipped[:MOST_NAMED]]
-        lines += [f"  and {len(skipped) - MOST_NAMED:,} more"] * (len(skipped) > MOST_NAMED)
-    network = result.network
+
+
+def _notes_by_text(run: RunView, rows: int) -> Iterator[str]:
+    """Yield the notes on the samples after the first `rows`, which have no row, each note with their ids."""
+    ids_by_note: dict[str, list[str]] = defaultdict(list)
+    for sample_result in islice(run.samples, rows, None):
+        for note in notes_on_texts(sample_result, run):
+            ids_by_note[note.partition(":")[0]].append(sample_result.sample.id)
+    for note, ids in ids_by_note.items():
+        yield f"{note}: {join_some(ids, MAX_NAMED)}"
+
+
+def _raw_note(run: RunView) -> Iterator[str]:
+    if run.signature.raw:
+        yield "probabilities of support are raw: no calibration is in force for this judge and these options"
+
+
+def _skipped_rows(run: RunView) -> Iterator[str]:
+    skipped = run.skipped
+    if not skipped:
+        return
+    count = "1 row" if len(skipped) == 1 else f"{len(skipped):,} rows"
+    yield f"skipped: {count} of the data that can't be read"
+    for row in skipped[:MAX_NAMED]:
+        yield f"  {printable(row.reason)}"
+    if len(skipped) > MAX_NAMED:
+        yield f"  and {len(skipped) - MAX_NAMED:,} more"
+
+
+def _network_line(run: RunView) -> str:
+    network = run.network
     if network.watched:
-        lines.append(f"network attempts refused: {network.refused}")
-    elif network.refused is None:
-        lines.append("network attempts: not counted (localeval.offline() refuses and counts them)")
-    else:
-        where = "not counted in every process of the run; refused in the others"
-        lines.append(f"network attempts: {where}: {network.refused}")
-    return printable_lines("\n".join([*lines, f"signature {result.signature}"]))
+        return f"network attempts refused: {network.refused}"
+    if network.refused is None:
+        return "network attempts: not counted (localeval.offline() refuses and counts them)"
+    where = "not counted in every process of the run; refused in the others"
+    return f"network attempts: {where}: {network.refused}"
 
 
-def _by_sample(result: Result) -> Table:
+def _by_sample(run: RunView) -> Table:
     table = new_table("sample")
-    table.columns[0].overflow, table.columns[0].max_width = "fold", 40
-    for metric in result.metrics:
+    table.columns[0].overflow = "fold"
+    table.columns[0].max_width = 40
+    for metric in run.metrics:
         table.add_column(Text(printable(metric)), justify="right")
         table.add_column("soft", justify="right")
-    show_statements = _uses_support(result)
-    if show_statements:
+    if _counts_statements(run):
         table.add_column("statements", justify="right")
     table.add_column("note", overflow="fold")
-    for sample_result in islice(result.samples, MOST_ROWS):
-        cells, reasons = [sample_result.sample.id], dict[str, list[str]]()
-        for metric in result.metrics:
-            score = sample_result.scores[metric]
-            cells += [number(score.value), number(score.soft)]
-            if score.status != "scored":
-                reasons.setdefault(f"{score.status}: {score.reason}", []).append(metric)
-        if show_statements:
-            verdicts = getattr(sample_result.records.get("support"), "verdicts", None)
-            cells.append("" if verdicts is None else str(len(verdicts)))
-        single = len(result.metrics) == 1
-        notes = [text if single else f"{', '.join(names)} {text}" for text, names in reasons.items()]
-        if (windows := most_windows(sample_result.records)) > 1:
-            notes.append(f"contexts read in windows: {windows}")
-        notes += notes_on_texts(sample_result, result)
-        table.add_row(*(Text(printable(cell)) for cell in [*cells, "; ".join(notes)]))
+    for sample_result in islice(run.samples, MAX_ROWS):
+        table.add_row(*(Text(printable(cell)) for cell in _sample_row(sample_result, run)))
     table.add_section()
-    means = [result[metric] for metric in result.metrics]
+    means = [run[metric] for metric in run.metrics]
     table.add_row("mean", *(number(cell) for mean in means for cell in (mean.value, mean.soft)))
-    intervals = [interval for mean in means for interval in (mean.interval, mean.soft_interval)]
-    if any(intervals):
-        for end, label in enumerate(("95 % from", "95 % to")):
-            table.add_row(label, *(number(interval and interval[end]) for interval in intervals))
+    _add_intervals(table, means)
     return table
 
 
-def _by_metric(result: Result) -> Table:
+def _sample_row(sample_result: SampleResult, run: RunView) -> list[str]:
+    """Return the cells of a sample: its id, its scores, the number of its statements, and notes."""
+    lists = sample_result.decisions()
+    scores = {metric: sample_result.scores[metric] for metric in run.metrics}
+    cells = [sample_result.sample.id]
+    for score in scores.values():
+        cells += [number(score.value), number(score.soft)]
+    if _counts_statements(run):
+        cells.append(_statement_count(lists))
+    notes = _reasons(scores)
+    windows = max_windows(lists)
+    if windows > 1:
+        notes.append(f"contexts read in windows: {windows}")
+    notes += _notes(sample_result, lists, run)
+    return [*cells, "; ".join(notes)]
+
+
+def _statement_count(lists: Sequence[DecisionList]) -> str:
+    """Return the number of the statements of a response, "" where they were not decided."""
+    for listed in lists:
+        if listed.judgement == _COUNTED and not listed.failure:
+            return str(len(listed.decisions))
+    return ""
+
+
+def _reasons(scores: dict[str, Score]) -> list[str]:
+    """Return why scores are missing, each reason with its metrics where there are several metrics."""
+    metrics_by_reason: dict[str, list[str]] = defaultdict(list)
+    for metric, score in scores.items():
+        if score.status != "scored":
+            metrics_by_reason[f"{score.status}: {score.reason}"].append(metric)
+    if len(scores) == 1:
+        return list(metrics_by_reason)
+    return [f"{', '.join(names)} {text}" for text, names in metrics_by_reason.items()]
+
+
+def _add_intervals(table: Table, means: Sequence[Summary]) -> None:
+    """Add a row for each end of the 95 % intervals, where there is any."""
+    intervals = [interval for mean in means for interval in (mean.interval, mean.soft_interval)]
+    if not any(intervals):
+        return
+    for end, label in enumerate(("95 % from", "95 % to")):
+        table.add_row(label, *(number(interval and interval[end]) for interval in intervals))
+
+
+def _by_metric(run: RunView) -> Table:
     table = new_table("metric", "mean", "95 %", "soft", "95 %", "scored", "undefined", "failed")
-    for metric in result.metrics:
-        mean = result[metric]
-        cells = (number(mean.value), span(mean.interval), number(mean.soft), span(mean.soft_interval))
-        counts = map(str, (mean.scored, mean.undefined, mean.failed))
-        table.add_row(Text(printable(metric)), *cells, *counts)
+    for metric in run.metrics:
+        mean = run[metric]
+        table.add_row(
+            Text(printable(metric)),
+            number(mean.value),
+            span(mean.interval),
+            number(mean.soft),
+            span(mean.soft_interval),
+            str(mean.scored),
+            str(mean.undefined),
+            str(mean.failed),
+        )
     return table
 
 
@@ -171,63 +248,72 @@ def span(interval: tuple[float, float] | None) -> str:
     return "-" if interval is None else f"{number(interval[0])}–{number(interval[1])}"
 
 
-def _uses_support(result: Result) -> bool:
-    return any("support" in METRICS[name].judgements for name in result.metrics if name in METRICS)
+def _counts_statements(run: RunView) -> bool:
+    return any(_COUNTED in METRICS[name].judgements for name in run.metrics if name in METRICS)
 
 
-def notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
+def notes_on_texts(sample_result: SampleResult, run: RunView) -> list[str]:
     """List what a reader should know of the sample's texts, and of how they were read."""
-    notes, records, calibrated = [], sample_result.records, result.signature.calibration
-    thinks = strip_thinking(sample_result.sample.response or "")[1]
-    if language_of(sample_result.sample) == "other":
+    return _notes(sample_result, sample_result.decisions(), run)
+
+
+def _notes(sample_result: SampleResult, lists: Sequence[DecisionList], run: RunView) -> list[str]:
+    sample = sample_result.sample
+    calibrated = run.signature.calibration
+    has_support = _COUNTED in sample_result.records
+    statements = decided_in(lists, "statement")
+    verdicts = decided_in(lists, "verdict")
+    notes = []
+    if language_of(sample) == "other":
         notes.append("neither English nor Chinese")
-    support = records.get("support")
-    if getattr(support, "by", "llm") == "head" and _uses_support(result):
+    if any(verdict.by == "head" for verdict in verdicts) and _counts_statements(run):
         notes.append("read")
-    elif support and calibrated and language_of(sample_result.sample) not in calibrated:
+    elif has_support and calibrated and language_of(sample) not in calibrated:
         notes.append("raw probabilities")
-    if thinks:
+    if strip_thinking(sample.response or "")[1]:
         notes.append("<think> removed")
-    if any(s.cut in ("budget", "repetition") for s in getattr(records.get("statements"), "sentences", ())):
+    if any(one.cut in _ENDED for one in statements if one.column == "response"):
         notes.append("statements cut")
-    if would_write_otherwise(records):
+    if is_unsure(lists):
         notes.append("neither yes nor no likely")
-    foreign = sum(bool(draw.foreign) for draw in getattr(records.get("questions"), "draws", ()))
+    foreign = sum(question.foreign_word != "" for question in decided_in(lists, "question"))
     if foreign:
         notes.append(f"drawn questions with a word that the response lacks: {foreign}")
-    if left_out := unjudged_note(records):
-        notes.append(left_out)
-    if columns := dict.fromkeys(match.column for match in find_injections(sample_result.sample, FENCES)):
-        notes.append(f"reads like an attack on the judge: {', '.join(columns)}")
+    notes += _unjudged_note(lists)
+    attacked = dict.fromkeys(match.column for match in find_injections(sample, FENCES))
+    if attacked:
+        notes.append(f"reads like an attack on the judge: {', '.join(attacked)}")
     return notes
 
 
-def unjudged_note(records: Mapping[str, Any]) -> str:
-    """Return a note that counts the parts of a response that are not judged, "" where none is worth a look.
+def _unjudged_note(lists: Sequence[DecisionList]) -> Iterator[str]:
+    """Yield a note that counts the parts of a response that are not judged, if one is worth a look.
 
     Courtesies, headings and marks are not counted, nor a response of which nothing is judged: its score has
     the reason.
     """
-    if not any(getattr(records.get(name), "sentences", ()) for name in ("statements", "grounding")):
-        return ""
-    counts = count_unjudged(records)
+    statements = [*decided_in(lists, "statement"), *decided_in(lists, "sentence")]
+    if not any(one.column == "response" and not one.unjudged for one in statements):
+        return
+    counts = Counter(one.unjudged for one in unjudged_in(lists))
     parts = [f"{counts[reason]} {reason}" for reason in _WORTH_A_LOOK if reason in counts]
-    return f"not judged: {', '.join(parts)}" if parts else ""
+    if parts:
+        yield f"not judged: {', '.join(parts)}"
 
 
-def language_warnings(result: Result) -> list[str]:
+def language_warnings(run: RunView) -> list[str]:
     """List the samples that a model read without knowing their language; a line for each model."""
     names = {"embedder": "the embedder", "hhem": "HHEM"}
     return [
-        f"{names[model]} reads English only, and this is another language: {join_some(ids, MOST_NAMED)}"
-        for model, ids in misread(result).items()
+        f"{names[model]} reads English only, and this is another language: {join_some(ids, MAX_NAMED)}"
+        for model, ids in misread(run).items()
     ]
 
 
-def scale_notes(result: Result) -> list[str]:
+def scale_notes(run: RunView) -> list[str]:
     """Say how alike the embedder takes unrelated questions, where that is high; a line or none."""
     names = {"en": "English", "zh": "Chinese"}
-    figures = [f"{cosine:.2f} in {names[code]}" for code, cosine in high_cosines(result).items()]
+    figures = [f"{cosine:.2f} in {names[code]}" for code, cosine in high_cosines(run).items()]
     if not figures:
         return []
     return [
@@ -236,9 +322,9 @@ def scale_notes(result: Result) -> list[str]:
     ]
 
 
-def high_cosines(result: Result) -> dict[str, float]:
+def high_cosines(run: RunView) -> dict[str, float]:
     """Map the languages that the embedder reads to its mean cosine of unrelated questions, if it is high."""
-    embedder = result.signature.embedder
+    embedder = run.signature.embedder
     unrelated = embedder.get("unrelated") or {}
     readable = embedder.get("languages") or []
     return {
@@ -248,24 +334,25 @@ def high_cosines(result: Result) -> dict[str, float]:
     }
 
 
-def misread(result: Result) -> dict[str, list[str]]:
+def misread(run: RunView) -> dict[str, list[str]]:
     """Map "embedder" and "hhem" to the ids of the samples that they read without knowing their language."""
-    embedded = result.signature.embedder.get("languages") == ["en"]
-    if not (embedded or result.signature.classifier):
+    embeds_english = run.signature.embedder.get("languages") == ["en"]
+    if not (embeds_english or run.signature.classifier):
         return {}  # before any record is read
-    ids: dict[str, list[str]] = {}
-    for sample_result in result.samples:
-        sample, records = sample_result.sample, sample_result.records
+    ids: dict[str, list[str]] = defaultdict(list)
+    for sample_result in run.samples:
+        sample = sample_result.sample
         if language(f"{sample.user_input or ''} {sample.response or ''}") == "en":
             continue
-        if embedded and "similarity" in records:
-            ids.setdefault("embedder", []).append(sample.id)
-        if any(getattr(record, "by", "") == "hhem" for record in records.values()):
-            ids.setdefault("hhem", []).append(sample.id)
+        lists = sample_result.decisions()
+        if embeds_english and any(one.cosine is not None for one in decided_in(lists, "question")):
+            ids["embedder"].append(sample.id)
+        if any(one.by == "hhem" for one in decided_in(lists, "verdict")):
+            ids["hhem"].append(sample.id)
     return ids
 
 
-def reasons_told(result: Result) -> list[str]:
+def explain_reasons(run: RunView) -> list[str]:
     """Explain the reason codes in the result, a line each."""
-    codes = {score.reason for item in result.samples for score in item.scores.values() if score.reason}
+    codes = {score.reason for item in run.samples for score in item.scores.values() if score.reason}
     return [explain(code) for code in sorted(codes)]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, cast
 
-from localeval.engine.interface import EngineSettings
+from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.judge import Judge
 from localeval.runs.workers import (

@@ -45,7 +45,7 @@ def judgement_costs(folder: Path) -> dict[str, JudgementCost]:
             entry = journal.entry(key)
             if entry is not None:
                 cost = entry["cost"]
-                one = JudgementCost(1, float(cost["seconds"]), int(cost["rows"]))
+                one = JudgementCost(1, float(cost["seconds"]), int(cost["tokens"]))
                 costs.setdefault(entry["judgement"], JudgementCost()).add(one)
     return costs
 

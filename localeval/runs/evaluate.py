@@ -14,17 +14,18 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from localeval.engine.memory import check_need
 from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
 from localeval.judgements.journal import Journal
-from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
+from localeval.metrics import METRICS, Metric, Score, default_metrics
 from localeval.metrics.sample_result import Network
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
 from localeval.runs import folder as run_folder
-from localeval.runs.plan import MAX_COUNTED, SMALLER, Plan, make_plan, with_stored_speed
+from localeval.runs.plan import MAX_COUNTED, Plan, make_plan, with_stored_speed
 from localeval.runs.pool import Pool, choose_pool, threads_each
 from localeval.runs.result import Result, ScoredSamples
 from localeval.runs.shards import ShardFile, take_shard, write_shard
@@ -91,7 +92,7 @@ def evaluate(
     """Score every sample.
 
     samples   any input of `read_samples` (a file, a DataFrame, `Sample` objects or dicts), or its result
-    metrics   names of `METRICS`; by default those of `DEFAULT_METRICS` whose columns some sample has, and
+    metrics   names of `METRICS`; by default the `default_metrics()` whose columns some sample has, and
               whose models are installed: a metric left out for want of a model is logged as a warning
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
     output    the run's folder (see `localeval.runs.folder`); a second call with it continues where the first
@@ -233,12 +234,9 @@ def _plan_run(setup: RunSetup, judge: Judge, watch: Watch, with_speed: bool) -> 
     )
     if with_speed:
         run_plan = with_stored_speed(run_plan, judge)
-    if run_plan.memory is not None and run_plan.free is not None and not run_plan.fits:
+    if not run_plan.fits:
         watch.on_plan(run_plan)
-        raise InputError(
-            f"the judge needs about {run_plan.memory / 1e9:.1f} GB of memory, and "
-            f"{run_plan.free / 1e9:.1f} GB are free; {SMALLER}."
-        )
+        check_need(str(judge.model["name"]), run_plan.memory, run_plan.free)
     return run_plan
 
 
@@ -314,7 +312,7 @@ def _has_column(samples: Samples, column: str) -> bool:
 
 def _lacking_columns(samples: Samples) -> dict[str, list[str]]:
     """Return for each default metric the columns that it needs and no sample has."""
-    metrics = [METRICS[name] for name in DEFAULT_METRICS]
+    metrics = default_metrics()
     needed = {column for metric in metrics for column in metric.columns}
     absent = {column for column in needed if not _has_column(samples, column)}
     return {metric.name: [column for column in metric.columns if column in absent] for metric in metrics}

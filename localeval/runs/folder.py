@@ -25,7 +25,7 @@ from localeval.judgements.journal import JOURNAL, LOCK, LOCK_NOTE, Journal, Jour
 from localeval.metrics.sample_result import sample_sha256
 from localeval.metrics.signature import Signature
 from localeval.options import Options
-from localeval.report import tables
+from localeval.report import formats
 from localeval.runs.plan import PLAN, Plan
 from localeval.runs.result import Result
 from localeval.runs.results_file import read_results, results_text
@@ -39,12 +39,18 @@ LOG = logging.getLogger("localeval")
 CONFIG = "run.json"
 SAMPLES = "samples.jsonl"
 RESULTS = "results.json"
-REPORT = "report.html"
+REPORT = formats.REPORT.file
 SHARD = "shard.json"
 CARD = "card.json"
 CALIBRATION = "calibration.json"
-_FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
-FILES = (LOCK, LOCK_NOTE, JOURNAL, CONFIG, SAMPLES, SHARD, PLAN, *_FINISHED, CARD, CALIBRATION)
+
+
+def finished_files() -> list[str]:
+    """Return the files that a finished run has: its results, and one for each output format."""
+    return [RESULTS, *formats.file_names()]
+
+
+FILES = (LOCK, LOCK_NOTE, JOURNAL, CONFIG, SAMPLES, SHARD, PLAN, *finished_files(), CARD, CALIBRATION)
 """All files of a run, and those of a card."""
 NEXT = ".next"
 _INPUTS = (CONFIG, SAMPLES, SHARD, PLAN)
@@ -336,7 +342,7 @@ def _write_inputs(folder: Path, samples: Sequence[Sample], config: StoredRunConf
         outdated: list[Path] = []
         if changed:
             # A plan and tables of other inputs, the latter of a run that was killed when it ended.
-            outdated = [place / name for name in (PLAN, *_FINISHED)]
+            outdated = [place / name for name in (PLAN, *finished_files())]
         files.write_together(place, [(name, contents[name]()) for name in changed], outdated=outdated)
 
 
@@ -405,16 +411,16 @@ def finish(folder: Path, result: Result) -> None:
         else:
             # No file of the earlier run may stay next to one of this run. But run.json is never away: without
             # it, the folder would be no run's.
-            _write_results(folder, result, outdated=(SHARD, PLAN, *_FINISHED), moved_from=place)
+            _write_results(folder, result, outdated=(SHARD, PLAN, *finished_files()), moved_from=place)
             _remove_next(folder)
-    result.to_html(folder / REPORT, title=folder.resolve().name)
+    formats.write_pages(result, folder, title=folder.resolve().name)
 
 
 def replace_results(folder: Path, result: Result) -> None:
     """Write results.json, the tables and the report of a run that was scored again. Raises FolderError."""
     with files.writing(folder):
         _write_results(folder, result)
-    result.to_html(folder / REPORT, title=folder.resolve().name)
+    formats.write_pages(result, folder, title=folder.resolve().name)
 
 
 def _write_results(
@@ -427,7 +433,7 @@ def _write_results(
     files.write_together(
         folder,
         # The results last: they mark the run as finished.
-        [*tables.as_csv(result), (RESULTS, results_text(result))],
+        [*formats.table_parts(result, folder.resolve().name), (RESULTS, results_text(result))],
         outdated=[folder / name for name in outdated],
         moved=inputs,
     )

@@ -18,7 +18,7 @@ from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.dry_run import DryRunEngine
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineError, TokenUsage
-from localeval.engine.memory import available
+from localeval.engine.memory import REMEDY, available, fits
 from localeval.judge import Judge
 from localeval.judgements import JUDGEMENTS, most_windows
 from localeval.judgements.journal import JOURNAL, Journal, JournalFile
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("localeval")
 
 PLAN = "plan.json"
-
-SMALLER = "choose a smaller model or a smaller --n-ctx, or close other programs"
 
 TOKENS_BEFORE = 1500
 """Tokens before an average token: a prefix of worked examples and half a context."""
@@ -109,7 +107,7 @@ class Plan:
     @property
     def fits(self) -> bool:
         """Whether the judge fits into the free memory; True where either is not known."""
-        return self.memory is None or self.free is None or self.memory <= self.free
+        return fits(self.memory, self.free)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values: the content of `plan.json`."""
@@ -215,13 +213,13 @@ class Plan:
         if self.memory is None:
             return ""
         free = "" if self.free is None else f", {self.free / 1e9:.1f} GB are free"
-        remedy = "" if self.fits else f": {SMALLER}"
+        remedy = "" if self.fits else f": {REMEDY}"
         return f" Memory: {self.memory / 1e9:.1f} GB needed{free}{remedy}."
 
 
 def _stored_usage(cost: Mapping[str, Any]) -> TokenUsage:
     """Return the tokens of a judgement by the `cost` of its entry in a journal."""
-    return TokenUsage(*cost["spent"].values())
+    return TokenUsage(**cost["spent"])
 
 
 def _sum_usage(spent: Iterable[TokenUsage]) -> TokenUsage:
@@ -230,8 +228,8 @@ def _sum_usage(spent: Iterable[TokenUsage]) -> TokenUsage:
 
 
 def _usage_fields(spent: TokenUsage) -> dict[str, Any]:
-    kinds = {kind: tokens for kind, tokens in spent.stored().items() if kind != "seconds"}
-    return {"rows": spent.total, "rows_by_kind": kinds}
+    kinds = {kind: tokens for kind, tokens in spent._asdict().items() if kind != "seconds"}
+    return {"tokens": spent.total, "tokens_by_kind": kinds}
 
 
 def _sample_count(n: int) -> str:
@@ -324,6 +322,7 @@ def _measure(judge: Judge, engine: Engine) -> Speed | None:
     from localeval.engine import benchmark  # heavy: llama.cpp
 
     LOG.warning("measuring how fast this machine is with %s; it takes about a minute.", engine.path.name)
+    engine.check_loadable()
     with suppress(EngineError):
         speed = benchmark.measure(engine.path, engine.settings, TOKENS_BEFORE)
         store_speed(judge, speed)

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple, Protocol, TypeVar
 from pydantic import BaseModel
 
 from localeval.engine.engine import Engine
-from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
+from localeval.engine.settings import physical_cores
 from localeval.errors import EngineFailing, FolderError, InputError
 from localeval.judge import Judge, late
 from localeval.judgements import JUDGEMENTS, Failure, Judgement, Records, make_records, with_needs

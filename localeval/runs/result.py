@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
 from localeval.errors import InputError
+from localeval.judgements.decision import find_differing
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
 from localeval.metrics.sample_result import Network as Network
@@ -20,8 +21,10 @@ from localeval.metrics.sample_result import SampleResult as SampleResult
 from localeval.metrics.sample_result import sample_sha256 as sample_sha256
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, group_of, summarize
+from localeval.report.formats import REPORT, write_format
 from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
+from localeval.report.view import Disagreement as Disagreement
 from localeval.samples import Sample, Skipped
 from localeval.system.files import SpooledLines, StoredSequence, atomic_write, writing_to
 
@@ -78,15 +81,6 @@ class ScoredSamples(StoredSequence[SampleResult]):
         return SampleResult(sample, scores, records, self._curves, self._threshold, keys)
 
 
-class Disagreement(NamedTuple):
-    """A statement that the judge and the classifier decide differently, and both probabilities."""
-
-    sample: str
-    statement: str
-    judge: float
-    classifier: float
-
-
 class Result:
     """A finished run. `print(result)` shows the table; `result["faithfulness"]` is a `Summary`.
 
@@ -140,13 +134,10 @@ class Result:
             threshold = self.signature.threshold
         disagreements = []
         for item in self.samples:
-            records = item.calibrated()
-            by_judge = getattr(records.get("support"), "verdicts", ())
-            by_classifier = getattr(records.get("support_hhem"), "verdicts", ())
-            for a, b in zip(by_judge, by_classifier, strict=False):
-                if (a.probability >= threshold) != (b.probability >= threshold):
+            for judge, classifier in find_differing(item.decisions(threshold)):
+                if judge.probability is not None and classifier.probability is not None:
                     disagreements.append(
-                        Disagreement(item.sample.id, a.statement, a.probability, b.probability)
+                        Disagreement(item.sample.id, judge.text, judge.probability, classifier.probability)
                     )
         return disagreements
 
@@ -210,9 +201,7 @@ class Result:
 
     def to_html(self, path: str | Path, title: str = "") -> None:
         """Write the result as one page with a heading. Raises InputError when it can't be written."""
-        from localeval.report import html
-
-        html.write(self, path, title)
+        write_format(self, REPORT.name, path, title)
 
     def _repr_html_(self) -> str:
         """Show the table in a notebook, as it is printed."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
@@ -23,26 +19,16 @@ from pydantic import (
 from pydantic_core import from_json
 
 from localeval.errors import InputError
+from localeval.samples.columns import NAMES, Names, all_columns
+from localeval.samples.guesses import Guesses
 from localeval.system.arguments import describe
-from localeval.text.display import encodable, join_some, shorten
+from localeval.text.display import encodable, shorten
 
-# The field names are those of ragas. Aliases are read, and never written.
-ALIASES: dict[str, tuple[str, ...]] = {
-    "user_input": ("question", "query"),
-    "response": ("answer",),
-    "retrieved_contexts": ("contexts", "docs", "document_list"),
-    "reference": ("ground_truth",),
-}
-# Each field, and the columns that it is read from.
-Names = Mapping[str, tuple[str, ...]]
-NAMES: Names = {"id": ("id",), **{field: (field, *aliases) for field, aliases in ALIASES.items()}}
+MAX_DEPTH = 20  # levels that are kept of a column that can't be stored as it is
+MAX_NUMBER = 1e300
+MAX_EXACT_WHOLE = 2**53  # a larger float is no exact whole number
 _CHECKED = "checked"
-_TEXTS = ("user_input", "response", "reference")
-_DEEPEST = 20  # levels that are kept of a column that can't be stored as it is
-_LARGEST = 1e300
-_LARGEST_WHOLE = 2**53  # a larger float is no exact whole number
-_MOST_COMPARED = 200  # columns, and characters of a column's name
-_ALIKE = 0.7
+_TEXT_FIELDS = ("user_input", "response", "reference")
 
 
 class Sample(BaseModel):
@@ -86,63 +72,66 @@ class Sample(BaseModel):
         if isinstance(data, Sample) or info.context == _CHECKED:
             return handler(data)
         where, names, guesses = info.context or ("Sample", NAMES, None)
-        guesses = guesses or Guesses()  # which nobody reads
+        # Without a collector the guesses are counted, and nobody reads them.
+        guesses = guesses or Guesses()
         if not isinstance(data, Mapping):
             shown = shorten(repr(data), 60)
             raise InputError(f"{where}: {shown} is no sample; give an object with named columns.")
-        # The other names of a field are dropped: read again, they would be taken for the field.
-        dropped = {*chain(*NAMES.values())}
-        read = {*chain(*names.values())}
-        cells: dict[str, Any] = {}
-        values: dict[str, Any] = {}
-        for name, value in data.items():
-            if not isinstance(name, str):
-                shown = shorten(repr(name), 60)
-                raise InputError(f"{where}: the column name {shown} is no text; name every column with text.")
-            if is_missing_number(value):
-                continue
-            if name in read:
-                cells[name] = _without_missing_numbers(value)
-                _check_storable(name, cells[name], where)
-            elif name not in dropped:
-                values[encodable(name)] = _storable(name, value, guesses)
-        columns: dict[str, str] = {}  # the column that each field is read from
-        for field, aliases in names.items():
-            present = [name for name in aliases if cells.get(name) is not None]
-            if any(cells[name] != cells[present[0]] for name in present):
-                raise InputError(f"{where}: {' and '.join(present)} are one field but differ; keep one.")
-            if present:
-                columns[field] = present[0]
-                values[field] = _as_field(field, present[0], cells[present[0]], guesses)
+        cells = _field_cells(data, names, where)
+        values = _other_columns(data, names, guesses)
+        columns = _present_columns(cells, names, where)
         for field, column in columns.items():
+            values[field] = _as_field(field, column, cells[column], guesses)
             if column != field and names[field] == NAMES[field]:
-                guesses.aliases.setdefault(field, {})[column] = None
+                guesses.add_alias(field, column)
         try:
             return handler(values)
         except ValidationError as error:
             raise InputError(f"{where}: {describe(error, columns)}.") from None
 
 
-class Guesses:
-    """What of the data was read in another way than it is written.
+def _field_cells(data: Mapping[Any, Any], names: Names, where: str) -> dict[str, Any]:
+    """Return the cells of the columns that a field may be read from, each checked, without missing numbers.
 
-    aliases  field -> the columns that it was read from, where nobody named one
-    counts   (column, what was done) -> number of cells
+    Raises InputError for a column whose name is no text, and for a cell that JSON can't hold.
     """
+    read = all_columns(names)
+    cells: dict[str, Any] = {}
+    for name, value in data.items():
+        if not isinstance(name, str):
+            shown = shorten(repr(name), 60)
+            raise InputError(f"{where}: the column name {shown} is no text; name every column with text.")
+        if name in read and not is_missing_number(value):
+            cells[name] = _without_missing_numbers(value)
+            _check_storable(name, cells[name], where)
+    return cells
 
-    def __init__(self) -> None:
-        self.aliases: dict[str, dict[str, None]] = {}
-        self.counts: Counter[tuple[str, str]] = Counter()
 
-    def lines(self) -> list[str]:
-        """Return a line for each kind of guess; none where nothing was guessed."""
-        lines = []
-        if self.aliases:
-            pairs = ", ".join(f"{field} from {' and '.join(names)}" for field, names in self.aliases.items())
-            lines.append(f"read {pairs}")
-        for (column, what), number in sorted(self.counts.items()):
-            lines.append(f"{shorten(column)}: {number} {'cell' if number == 1 else 'cells'} {what}")
-        return lines
+def _other_columns(data: Mapping[str, Any], names: Names, guesses: Guesses) -> dict[str, Any]:
+    """Return the columns that no field is read from, with what of them can be stored.
+
+    The other names of a field are dropped: read again, they would be taken for the field.
+    """
+    left_out = all_columns(names) | all_columns(NAMES)
+    return {
+        encodable(name): _storable(name, value, guesses)
+        for name, value in data.items()
+        if name not in left_out and not is_missing_number(value)
+    }
+
+
+def _present_columns(cells: Mapping[str, Any], names: Names, where: str) -> dict[str, str]:
+    """Return the column that each field is read from. Raises InputError where two of one field differ."""
+    columns: dict[str, str] = {}
+    for field, aliases in names.items():
+        present = [name for name in aliases if cells.get(name) is not None]
+        if not present:
+            continue
+        first = present[0]
+        if any(cells[name] != cells[first] for name in present):
+            raise InputError(f"{where}: {' and '.join(present)} are one field but differ; keep one.")
+        columns[field] = first
+    return columns
 
 
 def is_missing_number(value: object) -> bool:
@@ -159,23 +148,28 @@ def _without_missing_numbers(value: Any) -> Any:
 def _check_storable(name: str, value: Any, where: str) -> None:
     """Raise InputError for a column that can't be written into a run's folder."""
     try:
-        if _is_text(value):  # most columns; the general check takes five times as long
-            "\n".join([name, *([value] if isinstance(value, str) else value)]).encode()
+        if isinstance(value, str):
+            # Most columns; the general check takes five times as long.
+            f"{name}{value}".encode()
+        elif _is_list_of_texts(value):
+            "\n".join([name, *value]).encode()
         else:
             encoded = json.dumps([name, value], ensure_ascii=False, allow_nan=False).encode()
             from_json(encoded)  # refuses lists that are nested too deep
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{where}: {shorten(name) or 'a name'} has bytes of another encoding, or half a character; "
+            "write UTF-8, or name the encoding of the file, as --encoding gb18030."
+        ) from None
     except (TypeError, ValueError, RecursionError) as error:
-        reason = shorten(error)
-        fault = f"can't be written as JSON ({reason}); write text, a number, a list or an object"
-        if isinstance(error, UnicodeEncodeError):
-            fault = "has bytes of another encoding, or half a character; write UTF-8, or name the "
-            fault += "encoding of the file, as --encoding gb18030"
-        raise InputError(f"{where}: {shorten(name) or 'a name'} {fault}.") from None
+        raise InputError(
+            f"{where}: {shorten(name) or 'a name'} can't be written as JSON ({shorten(error)}); "
+            "write text, a number, a list or an object."
+        ) from None
 
 
-def _is_text(value: Any) -> bool:
-    """Report whether the value is a text or a list of texts."""
-    return isinstance(value, str) or (type(value) is list and all(isinstance(item, str) for item in value))
+def _is_list_of_texts(value: Any) -> bool:
+    return type(value) is list and all(isinstance(item, str) for item in value)
 
 
 def _storable(name: str, value: Any, guesses: Guesses) -> Any:
@@ -183,8 +177,8 @@ def _storable(name: str, value: Any, guesses: Guesses) -> Any:
     try:
         _check_storable(name, value, "")
     except InputError:
-        guesses.counts[name, "that JSON can't hold, kept in part"] += 1
-        return _simplified(value, _DEEPEST)
+        guesses.count(name, "that JSON can't hold, kept in part")
+        return _simplified(value, MAX_DEPTH)
     return value
 
 
@@ -195,7 +189,7 @@ def _simplified(value: Any, depth: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):
-        return value if abs(value) < _LARGEST else None
+        return value if abs(value) < MAX_NUMBER else None
     if depth == 0:
         return None
     if isinstance(value, Mapping):
@@ -207,80 +201,27 @@ def _simplified(value: Any, depth: int) -> Any:
 
 def _as_field(field: str, column: str, value: Any, guesses: Guesses) -> Any:
     """Return a cell as the value of its field: a number as its text, LangChain's documents as theirs."""
-    if field in _TEXTS and type(value) in (int, float):
-        guesses.counts[column, "with a number, read as its text"] += 1
-        return str(int(value)) if value == value // 1 and abs(value) < _LARGEST_WHOLE else str(value)
+    if field in _TEXT_FIELDS and type(value) in (int, float):
+        guesses.count(column, "with a number, read as its text")
+        return _text_of_number(value)
     if field == "retrieved_contexts" and isinstance(value, list):
-        texts = [_text_of_document(item) for item in value]
+        texts = [text_of_document(item) for item in value]
         if texts != value:
-            guesses.counts[column, "with documents, read as their page_content"] += 1
+            guesses.count(column, "with documents, read as their page_content")
         return texts
     return value
 
 
-def _text_of_document(item: Any) -> Any:
+def _text_of_number(value: float) -> str:
+    """Write a number as its text, and a whole number without a decimal point.
+
+    >>> _text_of_number(1820.0), _text_of_number(2.5)
+    ('1820', '2.5')
+    """
+    is_whole = value == value // 1 and abs(value) < MAX_EXACT_WHOLE
+    return str(int(value)) if is_whole else str(value)
+
+
+def text_of_document(item: Any) -> Any:
+    """Return the text of a document of LangChain; anything else as it is."""
     return item.get("page_content", item) if isinstance(item, Mapping) else item
-
-
-def columns_of(samples: Sequence[Sample]) -> Sequence[str]:
-    """Return the names of the columns of the data; of samples that were made one by one, what they have."""
-    given: Sequence[str] | None = getattr(samples, "columns", None)
-    if given is not None:
-        return given
-    names = dict[str, None]()
-    for sample in samples:
-        names.update(dict.fromkeys(sample.model_dump(exclude_none=True, exclude={"id"})))
-    return list(names)
-
-
-def nearest_column(field: str, columns: Sequence[str]) -> str | None:
-    """Return the column of another name that looks most like one of the field's; None where none does.
-
-    >>> nearest_column("retrieved_contexts", ["id", "context", "note"]), nearest_column("response", ["note"])
-    ('context', None)
-    """
-    known = {*chain(*NAMES.values())}
-    unknown = [column for column in columns if column not in known][:_MOST_COMPARED]
-    plain = {column: re.sub(r"\W+", "_", column[:_MOST_COMPARED].strip().lower()) for column in unknown}
-    best: tuple[float, str | None] = (_ALIKE, None)
-    for column, text in plain.items():
-        for name in NAMES[field]:
-            likeness = difflib.SequenceMatcher(None, name, text).ratio()
-            if likeness > best[0]:
-                best = likeness, column
-    return best[1]
-
-
-def columns_hint(samples: Sequence[Sample], fields: Sequence[str]) -> str:
-    """Say which columns there are, and how one is named for each of the fields; "" where none can be."""
-    columns = [str(column) for column in columns_of(samples)]
-    if not columns:
-        return ""
-    pairs = []
-    for field in fields:
-        if field in NAMES:
-            pairs.append(f"{field}={quoted_column(nearest_column(field, columns) or 'NAME')}")
-    listed = shorten(join_some(columns, 30), 400)
-    return f"the columns are: {listed}; name the right one, as --columns {','.join(pairs)}"
-
-
-def quoted_column(name: str) -> str:
-    """Write a column's name as --columns takes it: in quotes, where it has a comma or a quote.
-
-    >>> quoted_column("q"), quoted_column("Question, short")
-    ('q', '"Question, short"')
-    """
-    if "," in name or name.startswith('"'):
-        return '"' + name.replace('"', '""') + '"'
-    return name
-
-
-def check_columns(samples: Sequence[Sample], needed: Sequence[str], metric: str, where: str) -> None:
-    """Raise `InputError` if a needed field is None in every sample, so that `metric` can score none."""
-    for field in needed:
-        if all(getattr(sample, field, None) is None for sample in samples):
-            alternatives = "".join(f" or {name}" for name in ALIASES.get(field, ()))
-            hint = columns_hint(samples, [field])
-            fault = f"{metric} needs the column {field}{alternatives}, which no sample has"
-            remedy = f"{hint}, add it" if hint else "add it"
-            raise InputError(f"{where}: {fault}; {remedy}, or leave the metric out.")

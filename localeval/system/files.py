@@ -98,6 +98,22 @@ def write_together(
             temporary.unlink(missing_ok=True)
 
 
+def replace_bytes(path: Path, data: bytes) -> None:
+    """Write all of `path`, or leave it as it was, in a folder that is made if it is missing.
+
+    Not synced to the disk: for a cache, whose reader checks what it reads. Raises OSError, and leaves no
+    temporary file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_left_over(path)
+    temporary = _temporary(path)
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def _temporary(path: Path) -> Path:
     """Return where `path` is written before it is moved into place: a name of this thread alone."""
     owner = f"{os.getpid()}-{threading.get_ident()}"

@@ -17,11 +17,11 @@ from xml.etree import ElementTree
 import pytest
 
 from localeval import cli, evaluate
-from localeval.cli.evaluate import evaluate as evaluate_command
+from localeval.cli.evaluate import evaluate_command
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_JUDGE
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, process, refused, said
-from tests.runs import judged, write_rows
+from tests.finished_runs import judged, write_rows
 
 GOOD = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
 ROWS = [{"key": f"s{place}", "q": "Who?", "a": "Tea grows.", "ctx": '["Tea grows."]'} for place in range(30)]

@@ -12,7 +12,7 @@ from localeval.engine.interface import EngineError
 from localeval.errors import EngineFailing
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, said
-from tests.runs import judged, write_rows
+from tests.finished_runs import judged, write_rows
 from tests.steady import SteadyEngine, steady_judge
 
 YES = {"verdict": 0.9}

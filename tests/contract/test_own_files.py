@@ -17,7 +17,7 @@ from localeval.analysis.card import make
 from localeval.cli import main
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import fault, localeval, refused, said
-from tests.runs import judged, write_rows
+from tests.finished_runs import judged, write_rows
 from tests.steady import SteadyEngine, steady_judge
 
 SAMPLES, JOURNAL, CONFIG, RESULTS = "samples.jsonl", "journal.jsonl", "run.json", "results.json"

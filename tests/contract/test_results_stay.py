@@ -20,7 +20,7 @@ from localeval.judgements.journal import Journal
 from localeval.runs.folder import load
 from localeval.system.files import atomic_write
 from tests.commands import fault, localeval, process, refused
-from tests.runs import judged, write_rows
+from tests.finished_runs import judged, write_rows
 from tests.steady import SteadyEngine, steady_judge
 
 SHOWN = ("results.json", "scores.csv", "statements.csv", "report.html", "samples.jsonl", "run.json")

@@ -11,7 +11,7 @@ from localeval import InputError, evaluate, rescore
 from localeval.cli import main
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, refused, said
-from tests.runs import judged, write_rows
+from tests.finished_runs import judged, write_rows
 from tests.steady import SteadyEngine, steady_judge
 
 ANSWER = {"response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}

@@ -11,8 +11,9 @@ import pytest
 
 from localeval import Judge, Sample, plan
 from localeval.engine.engine import Engine
-from localeval.engine.interface import EngineSettings, Reply
+from localeval.engine.interface import Reply
 from localeval.engine.prefix_cache import PrefixCache
+from localeval.engine.settings import EngineSettings
 from localeval.errors import ModelBroken
 from localeval.judgements.support import ReasonedReply
 from localeval.prompts import PromptPrefix
@@ -26,13 +27,12 @@ SAMPLE = Sample(response="Tea grows on hills.", retrieved_contexts=["Tea grows o
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("localeval.engine.probe.IN_CHILD", True)
     return tmp_path / "localeval" / "prefixes"
 
 
 def ask(path: Path, states: PrefixCache | None) -> tuple[list[Reply[ReasonedReply]], int]:
     """(what an engine of its own answers, the rows of prefixes that it took)."""
-    with closing(Engine(path, SETTINGS, states)) as engine:
+    with closing(Engine([path], SETTINGS, states)) as engine:
         return engine.generate(PREFIX, "context", ITEMS, ReasonedReply, budget=12), engine.spent.prefix
 
 
@@ -56,7 +56,7 @@ def test_a_state_is_of_one_model_build_and_processor(folder: Path, monkeypatch: 
     assert not PrefixCache("a", SETTINGS).get([1, 3])
     assert not PrefixCache("b", SETTINGS).get([1, 2])
     assert not PrefixCache("a", EngineSettings(n_ctx=2048, n_threads=2)).get([1, 2])
-    for name, answer in (("processor", {"name": "another", "features": ""}), ("library", "another")):
+    for name, answer in (("processor", {"name": "another", "features": ""}), ("library_digest", "another")):
         with monkeypatch.context() as patch:
             patch.setattr(f"localeval.engine.prefix_cache.{name}", lambda answer=answer: answer)
             assert not PrefixCache("a", SETTINGS).get([1, 2])
@@ -107,7 +107,7 @@ def test_two_threads_that_store_the_same_prefix_warn_of_nothing(
 def test_nothing_is_kept_of_a_changed_model_file(tiny_path: Path, folder: Path, tmp_path: Path) -> None:
     """It would be found under the sha256 of the file that was there before."""
     path = Path(shutil.copy(tiny_path, tmp_path / "copy.gguf"))
-    with closing(Engine(path, SETTINGS, PrefixCache("a", SETTINGS))) as engine:
+    with closing(Engine([path], SETTINGS, PrefixCache("a", SETTINGS))) as engine:
         assert engine.llama  # loaded
         os.utime(path, ns=(1, 1))
         with pytest.raises(ModelBroken, match="replaced"):

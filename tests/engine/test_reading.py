@@ -21,8 +21,8 @@ from localeval.fitted.heads import FittedFor, Probe, file_text
 from localeval.judgements.support import DirectReply
 from localeval.prompts import PromptPrefix
 from tests.commands import localeval
+from tests.finished_runs import write_rows
 from tests.heads import head
-from tests.runs import write_rows
 
 PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'),))
 CONTEXT = "Context:\nThe mill on the Arl was built in 1820, of brick."

@@ -1,68 +1,71 @@
-"""The details of one sample: its texts in pieces, its statements with their verdicts, its drawn questions."""
+"""The details of one sample: its texts in pieces, its statements with their verdicts, its drawn questions.
+
+A decision is shown by its kind; a judgement of a kind that the page does not know has a plain table.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, pairwise, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
 
-from localeval.judgements import Failure, most_windows
-from localeval.judgements.context import count_unjudged, language_of, unjudged_in
-from localeval.judgements.needed_sentences import least_answerable
-from localeval.judgements.support import would_write_otherwise
+from localeval.judgements.context import language_of
+from localeval.judgements.decision import (
+    Decision,
+    DecisionList,
+    decided_in,
+    is_unsure,
+    max_windows,
+    unjudged_in,
+)
+from localeval.metrics.sample_result import SampleResult
 from localeval.text.display import digits
 from localeval.text.language import strip_thinking
 
-if TYPE_CHECKING:
-    from localeval.runs.result import SampleResult
-
-LONGEST_TEXT, LONGEST_CONTEXTS, LONGEST_STATEMENT = 20_000, 60_000, 6_000  # characters; all contexts together
-MOST_PER_SAMPLE = 200
-
-# Judgements of the response's and of the reference's statements -> their keys in labels.toml.
-_OF_RESPONSE = {
-    "support": "in_contexts",
-    "support_hhem": "in_contexts_hhem",
-    "response_in_reference": "in_reference",
-}
-_OF_REFERENCE = {"reference_in_contexts": "in_contexts", "reference_in_response": "in_response"}
-_BY_CONTEXTS = ("support", "support_hhem", "reference_in_contexts")  # whose evidence is in the contexts
+MAX_TEXT = 20_000  # characters
+MAX_CONTEXTS = 60_000  # characters of all contexts together
+MAX_STATEMENT = 6_000  # characters
+MAX_PER_SAMPLE = 200
+# What a text was compared with -> the key of its words in labels.toml; lists come in this order.
+_AGAINST = {"retrieved_contexts": "in_contexts", "reference": "in_reference", "response": "in_response"}
+# Reasons that are not counted below the response: mere marks, and thoughts, which are not shown.
+_NOT_COUNTED = ("no_words", "thought")
 
 
 def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
     """Return the details of one sample for the template sample.html."""
-    all_records = dict(result.calibrated())  # reads each record once
-    records = {name: record for name, record in all_records.items() if not isinstance(record, Failure)}
-    sample, needed = result.sample, records.get("needed")
+    lists = result.decisions(threshold)
+    sample = result.sample
     response, thinks = strip_thinking(sample.response or "")
-    pieces = _response(response, records)
-    contexts = _contexts(sample.retrieved_contexts or [], records, threshold)
-    draws = _draws(records)
+    pieces = _response(response, lists)
+    contexts = sample.retrieved_contexts or []
+    shown_contexts = _contexts(contexts, lists)
+    groups, others = _statement_groups(lists)
+    counts = Counter(one.unjudged for one in unjudged_in(lists) if one.unjudged not in _NOT_COUNTED)
     return {
         "sample": sample,
         "scores": result.scores,
         "pieces": pieces,
-        "response_left_out": max(0, len(response) - LONGEST_TEXT),
-        "unjudged": {k: n for k, n in count_unjudged(records).items() if k not in ("no_words", "thought")},
+        "response_left_out": max(0, len(response) - MAX_TEXT),
+        "unjudged": {reason: counts[reason] for reason in sorted(counts)},
         "doubtful": any(mark and mark.doubtful for _, mark in pieces),
-        "contexts": contexts,
-        "contexts_left_out": len(sample.retrieved_contexts or []) - len(contexts),
-        "stated": [
-            *_statements("statements", _OF_RESPONSE, records, threshold),
-            *_statements("reference_statements", _OF_REFERENCE, records, threshold),
+        "contexts": shown_contexts,
+        "contexts_left_out": len(contexts) - len(shown_contexts),
+        "stated": [_statement_table(group) for group in groups],
+        "questions": [
+            _questions(listed) for listed in lists if listed.kind == "question" and listed.decisions
         ],
-        "draws": draws,
-        "sufficient": draws and records["questions"].sufficient,
-        "completed": draws and records["questions"].completed,
-        "answerable": needed and digits(needed.answerable, least_answerable(threshold), 2),
-        "needed": needed and (sum(needed.decided(threshold)), len(needed.sentences)),
-        "useful_for": getattr(records.get("useful"), "against", ""),
+        "passages": [
+            _passage_counts(listed) for listed in lists if listed.kind == "passage" and not listed.failure
+        ],
+        "others": [_plain_table(listed) for listed in [*others, *_of_unknown_kind(lists)]],
         "thinking": thinks,
         "other_language": language_of(sample) == "other",
-        "windows": most_windows(records),
-        "otherwise": would_write_otherwise(records),
-        "failures": [(n, r.detail or r.failed) for n, r in all_records.items() if isinstance(r, Failure)],
+        "windows": max_windows(lists),
+        "otherwise": is_unsure(lists),
+        "failures": [(listed.judgement, listed.failure) for listed in lists if listed.failure],
     }
 
 
@@ -74,6 +77,7 @@ class Mark(NamedTuple):
     doubtful     whether its words look unsupported
     last         whether this is the last part of the span that has this probability
     unjudged     why the span is not judged, or ""
+    label        key of the words before the probability of a part of a context
     """
 
     start: int
@@ -83,6 +87,7 @@ class Mark(NamedTuple):
     doubtful: bool = False
     last: bool = True
     unjudged: str = ""
+    label: str = ""
 
     def parted(self, spans: Iterable[tuple[int, int]]) -> Iterator[Mark]:
         """Cut this mark where doubtful words begin and end; their `spans` are in order and do not overlap.
@@ -120,104 +125,207 @@ def in_pieces(text: str, marks: Iterable[Mark], room: int) -> Pieces:
     return pieces
 
 
-def _response(text: str, records: Mapping[str, Any]) -> Pieces:
+def _response(text: str, lists: Sequence[DecisionList]) -> Pieces:
     """Colour each sentence by its least supported statement, else by the head; mark doubtful words."""
-    lowest: dict[int, float] = {}
-    decided = next((records[name] for name in _OF_RESPONSE if name in records), None)
-    for verdict in decided.verdicts if decided else ():
-        lowest[verdict.sentence] = min(verdict.probability, lowest.get(verdict.sentence, 1.0))
-    sentences = getattr(records.get("statements"), "sentences", ())
-    grounded = getattr(records.get("grounding"), "sentences", ())
-    marks = [Mark(s.start, s.end, f"r{i}", lowest.get(i)) for i, s in enumerate(sentences) if s.statements]
-    marks = marks or [Mark(s.start, s.end, f"r{i}", s.probability) for i, s in enumerate(grounded)]
-    doubtful = [span for s in grounded for span in s.spans]
+    read = decided_in(lists, "sentence")
+    marks = [*_sentence_marks(lists)] or [
+        Mark(one.start, one.end, f"r{one.start}", one.probability)
+        for one in read
+        if one.start is not None and one.end is not None and not one.unjudged
+    ]
+    doubtful = [span for sentence in read for span in sentence.doubtful]
     parts = [part for mark in marks for part in mark.parted(doubtful)]
-    for i, stretch in enumerate(unjudged_in(records)):
-        if stretch.reason != "thought":  # which is cut from this text
-            parts.append(Mark(stretch.start, stretch.end, f"u{i}", unjudged=stretch.reason))
-    return in_pieces(text, parts, LONGEST_TEXT)
+    for stretch in unjudged_in(lists):
+        # A thought is cut from this text.
+        if stretch.unjudged != "thought" and stretch.start is not None and stretch.end is not None:
+            parts.append(Mark(stretch.start, stretch.end, f"u{stretch.start}", unjudged=stretch.unjudged))
+    return in_pieces(text, parts, MAX_TEXT)
 
 
-def _contexts(contexts: list[str], records: Mapping[str, Any], threshold: float) -> list[dict[str, Any]]:
-    """Return the contexts, cut to `LONGEST_CONTEXTS` characters in all.
+def _sentence_marks(lists: Sequence[DecisionList]) -> Iterator[Mark]:
+    """Yield a mark for each sentence of the response that makes statements."""
+    verdicts = _verdict_lists(lists, "response")
+    lowest: dict[int | None, float] = {}
+    for verdict in verdicts[0].decisions if verdicts else ():
+        if verdict.probability is not None:
+            lowest[verdict.start] = min(verdict.probability, lowest.get(verdict.start, 1.0))
+    marked = set()
+    for statement in decided_in(lists, "statement"):
+        start, end = statement.start, statement.end
+        if statement.column != "response" or statement.unjudged or start is None or end is None:
+            continue
+        if statement.text and start not in marked:
+            marked.add(start)
+            yield Mark(start, end, f"r{start}", lowest.get(start))
 
-    A sentence is marked if it is the evidence of a statement or was judged needed or not, and has its
-    probability if the question needs it.
+
+def _verdict_lists(lists: Sequence[DecisionList], column: str) -> list[DecisionList]:
+    """Return the verdicts on statements of `column`: by the contexts first, and by the judge before HHEM."""
+
+    def order(listed: DecisionList) -> tuple[int, bool]:
+        first = next(iter(listed.decisions), Decision(text=""))
+        place = [*_AGAINST].index(first.against) if first.against in _AGAINST else len(_AGAINST)
+        return place, first.by == "hhem"
+
+    of_column = [listed for listed in lists if listed.kind == "verdict" and listed.column == column]
+    return sorted((listed for listed in of_column if not listed.failure), key=order)
+
+
+class Chip(NamedTuple):
+    """A probability on the head of a context, and its labels, of which the first that has words is shown."""
+
+    probability: float
+    labels: tuple[str, ...]
+    unjudged: str
+
+
+def _contexts(contexts: Sequence[str], lists: Sequence[DecisionList]) -> list[dict[str, Any]]:
+    """Return the contexts, cut to `MAX_CONTEXTS` characters in all.
+
+    A sentence is marked if it is the evidence of a statement or was decided itself, and has its probability
+    if that was a yes.
     """
-    passages: list[tuple[Any, float | None]] = []
-    if needed := records.get("needed"):
-        for sentence, is_needed in zip(needed.sentences, needed.decided(threshold), strict=True):
-            passages.append((sentence, sentence.probability if is_needed else None))
-    for judgement in _BY_CONTEXTS:
-        verdicts = getattr(records.get(judgement), "verdicts", ())
-        passages += [(verdict.evidence, None) for verdict in verdicts if verdict.evidence is not None]
-    marks: dict[int, dict[tuple[int, int], Mark]] = defaultdict(dict)
-    for passage, probability in passages:
-        mark = Mark(passage.start, passage.end, f"c{passage.context}-{passage.start}", probability)
-        marks[passage.context].setdefault((passage.start, passage.end), mark)
-    useful = getattr(records.get("useful"), "contexts", ())
-    repeats = getattr(records.get("useful"), "repeats", ())
+    marks = _context_marks(lists)
+    chips: dict[int | None, list[Chip]] = defaultdict(list)
+    for one in decided_in(lists, "context"):
+        if one.probability is not None:
+            labels = (f"{one.label}_for_{one.against}", one.label)
+            chips[one.context].append(Chip(one.probability, labels, one.unjudged))
     rows: list[dict[str, Any]] = []
-    room = LONGEST_CONTEXTS
-    for i, text in enumerate(contexts[:MOST_PER_SAMPLE]):
+    room = MAX_CONTEXTS
+    for i, text in enumerate(contexts[:MAX_PER_SAMPLE]):
         if room <= 0:
             break
         pieces = in_pieces(text, marks[i].values(), room)
-        probability = useful[i] if i < len(useful) else None
-        row = {"pieces": pieces, "left_out": max(0, len(text) - room), "useful": probability}
-        rows.append({**row, "repeats": i in repeats})
+        rows.append({"pieces": pieces, "left_out": max(0, len(text) - room), "chips": chips[i]})
         room -= len(text)
     return rows
 
 
-def _statements(
-    judgement: str, labels: Mapping[str, str], records: Mapping[str, Any], threshold: float
-) -> list[dict[str, Any]]:
-    """List the statements that `judgement` made, with every verdict on them; none where none was judged.
+def _context_marks(lists: Sequence[DecisionList]) -> dict[int, dict[tuple[int, int], Mark]]:
+    """Return for each context its marks, by their offsets."""
+    marks: dict[int, dict[tuple[int, int], Mark]] = defaultdict(dict)
+    for one in decided_in(lists, "passage"):
+        if one.context is not None and one.start is not None and one.end is not None:
+            probability = one.probability if one.is_yes else None
+            mark = Mark(one.start, one.end, f"c{one.context}-{one.start}", probability, label=one.label)
+            marks[one.context].setdefault((one.start, one.end), mark)
+    for one in decided_in(lists, "verdict"):
+        if one.evidence is not None and one.against == "retrieved_contexts":
+            mark = Mark(one.evidence.start, one.evidence.end, _source_key(one))
+            marks[one.evidence.context].setdefault((one.evidence.start, one.evidence.end), mark)
+    return marks
 
-    `sentence` and `source` are the ids of the HTML elements that belong to a statement, or "".
+
+def _source_key(verdict: Decision) -> str:
+    """Return the id of the HTML element with the verdict's evidence, "" where no context has it."""
+    if verdict.evidence is None or verdict.against != "retrieved_contexts":
+        return ""
+    return f"c{verdict.evidence.context}-{verdict.evidence.start}"
+
+
+def _passage_counts(listed: DecisionList) -> dict[str, Any]:
+    """Count the passages that were decided with yes; with P(the contexts answer the question) as text."""
+    passages = [one for one in listed.decisions if one.column == "retrieved_contexts"]
+    counts: dict[str, Any] = {"needed": sum(one.is_yes for one in passages), "all": len(passages)}
+    for one in listed.decisions:
+        if one.column == "user_input" and one.probability is not None:
+            counts["answerable"] = digits(one.probability, one.threshold, 2)
+    return counts
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The statements of a text, and each judgement's verdicts on them."""
+
+    column: str
+    verdicts: list[DecisionList]
+
+
+def _statement_groups(lists: Sequence[DecisionList]) -> tuple[list[_Group], list[DecisionList]]:
+    """Group the verdicts by the text whose statements they decide; also return those on other statements.
+
+    Where the statements of a text were not listed, nothing is grouped.
     """
-    record, judged = records.get(judgement), [name for name in labels if name in records]
-    if record is None or not judged:
-        return []
-    in_contexts = judged[0] in _BY_CONTEXTS
-    reasons = getattr(records.get("reasons"), "reasons", ()) if judged[0] == "support" else ()
-    statements = []
-    for i, verdicts in enumerate(zip(*(records[name].verdicts for name in judged), strict=True)):
-        by_name, first = dict(zip(judged, verdicts, strict=True)), verdicts[0]
-        both = [by_name[name] for name in ("support", "support_hhem") if name in by_name]
-        evidence = first.evidence if in_contexts else None
-        statements.append(
-            {
-                "verdict": first,
-                "checks": [(labels[name], verdict.probability) for name, verdict in by_name.items()],
-                "sentence": f"r{first.sentence}" if judgement == "statements" else "",
-                "source": f"c{evidence.context}-{evidence.start}" if evidence else "",
-                "reason": (reasons[i] if i < len(reasons) else "") or first.reason or "",
-                "whole": record.sentences[first.sentence].cut != "",
-                "split": len({verdict.probability >= threshold for verdict in both}) > 1,
-            }
-        )
-    left_out = max(0, len(statements) - MOST_PER_SAMPLE)
-    table = {"label": judgement, "against": labels[judged[0]].removesuffix("_hhem"), "left_out": left_out}
-    return [{**table, "statements": statements[:MOST_PER_SAMPLE]}]
+    groups = []
+    others = []
+    for column in ("response", "reference"):
+        is_listed = any(one.kind == "statement" and one.column == column and not one.failure for one in lists)
+        verdicts = _verdict_lists(lists, column)
+        if not is_listed or not verdicts:
+            continue
+        texts = [one.text for one in verdicts[0].decisions]
+        same = [listed for listed in verdicts if [one.text for one in listed.decisions] == texts]
+        groups.append(_Group(column, same))
+        others += [listed for listed in verdicts if listed not in same]
+    return groups, others
 
 
-def _draws(records: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Count the distinct questions in the order in which they were drawn, with their mean sufficiency."""
-    draws = getattr(records.get("questions"), "draws", ())
-    cosines = getattr(records.get("similarity"), "cosines", ())
-    by_question: dict[str, list[tuple[float, float | None]]] = {}
-    foreign = {draw.question: draw.foreign for draw in draws if draw.foreign}
-    for draw, cosine in zip_longest(draws, cosines[: len(draws)]):
-        by_question.setdefault(draw.question, []).append((draw.sufficient, cosine))
-    return [
-        {
-            "question": question,
-            "foreign": foreign.get(question, ""),
-            "times": len(pairs),
-            "cosine": pairs[0][1],
-            "sufficient": sum(probability for probability, _ in pairs) / len(pairs),
-        }
-        for question, pairs in by_question.items()
+def _statement_table(group: _Group) -> dict[str, Any]:
+    """List the statements of a text with every verdict on them."""
+    statements = [
+        _statement(verdicts) for verdicts in zip(*(one.decisions for one in group.verdicts), strict=True)
     ]
+    return {
+        "label": f"statements_of_{group.column}",
+        "left_out": max(0, len(statements) - MAX_PER_SAMPLE),
+        "statements": statements[:MAX_PER_SAMPLE],
+    }
+
+
+def _statement(verdicts: Sequence[Decision]) -> dict[str, Any]:
+    """Return a statement with its verdicts, of which the first is shown with its evidence and reason.
+
+    `sentence` and `source` are the ids of the HTML elements that belong to the statement, or "".
+    """
+    first = verdicts[0]
+    same_question = [one.is_yes for one in verdicts if one.against == first.against]
+    return {
+        "verdict": first,
+        "against": _AGAINST.get(first.against, ""),
+        "checks": [(one, _check_label(one)) for one in verdicts],
+        "sentence": f"r{first.start}" if first.column == "response" and first.start is not None else "",
+        "source": _source_key(first),
+        "split": len(set(same_question)) > 1,
+    }
+
+
+def _check_label(verdict: Decision) -> str:
+    """Return the key of the words that say what a statement was compared with, and by whom."""
+    against = _AGAINST.get(verdict.against, "")
+    return f"{against}_hhem" if verdict.by == "hhem" and against == "in_contexts" else against
+
+
+def _questions(listed: DecisionList) -> dict[str, Any]:
+    """Count the distinct questions in the order in which they were drawn, with their mean sufficiency."""
+    by_text: dict[str, list[Decision]] = defaultdict(list)
+    real = None
+    for one in listed.decisions:
+        if one.column == "user_input":
+            real = one
+        else:
+            by_text[one.text].append(one)
+    rows = [
+        {
+            "question": text,
+            "foreign": next((one.foreign_word for one in drawn if one.foreign_word), ""),
+            "times": len(drawn),
+            "cosine": drawn[0].cosine,
+            "sufficient": sum(one.probability or 0.0 for one in drawn) / len(drawn),
+        }
+        for text, drawn in by_text.items()
+    ]
+    return {"real": real, "drawn": rows}
+
+
+def _of_unknown_kind(lists: Sequence[DecisionList]) -> list[DecisionList]:
+    return [listed for listed in lists if listed.kind == "other" and listed.decisions]
+
+
+def _plain_table(listed: DecisionList) -> dict[str, Any]:
+    """Return the decisions of a judgement of which the page knows nothing but the name."""
+    return {
+        "judgement": listed.judgement,
+        "decisions": listed.decisions[:MAX_PER_SAMPLE],
+        "left_out": max(0, len(listed.decisions) - MAX_PER_SAMPLE),
+    }

@@ -7,16 +7,15 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from localeval.fitted import heads
 from localeval.judgements.calibration import Calibration
 from localeval.metrics import METRICS, REASONS
-
-if TYPE_CHECKING:
-    from localeval.metrics.signature import Signature
+from localeval.metrics.signature import Signature
+from localeval.text.display import printable_lines
 
 PAGE_LANGUAGES = ("en", "zh")
 _SPAN = Markup('<span class="{0}" lang="{0}">{1}</span>')
@@ -30,7 +29,7 @@ def own_file(name: str) -> str:
 
 @lru_cache
 def labels() -> dict[str, dict[str, Any]]:
-    """Read labels.toml: language -> key -> words; "metrics" and "reasons" are tables in each language."""
+    """Read labels.toml: language -> key -> words; "reasons" is a table in each language."""
     tables: dict[str, dict[str, Any]] = tomllib.loads(own_file("labels.toml"))
     return tables
 
@@ -51,6 +50,21 @@ def in_both_languages(key: str, **values: object) -> Markup:
     return spans({language: words(key, language, **values) for language in PAGE_LANGUAGES})
 
 
+def named(kind: str, *names: str) -> Markup | str:
+    """Return the words of the first name that labels.toml has, under "KIND_NAME"; else the last name.
+
+    A judgement of your own names its decisions by words that the page does not know.
+
+    >>> named("label", "polite")
+    'polite'
+    """
+    for name in names:
+        key = f"{kind}_{name}"
+        if key in labels()["en"]:
+            return in_both_languages(key)
+    return printable_lines(names[-1])
+
+
 def spans(texts: Mapping[str, str]) -> Markup:
     """Return language -> text as HTML, escaped; the page shows only the language it is set to."""
     return Markup("").join(_SPAN.format(language, text) for language, text in texts.items())
@@ -59,7 +73,7 @@ def spans(texts: Mapping[str, str]) -> Markup:
 def definition(metric: str) -> Markup | str:
     """Return the definition of a metric; a caller's own metric has only the text it was given."""
     english = METRICS[metric].definition if metric in METRICS else ""
-    chinese = labels()["zh"]["metrics"].get(metric)
+    chinese = METRICS[metric].definition_zh if metric in METRICS else ""
     return spans({"en": english, "zh": chinese}) if english and chinese else english
 
 
@@ -76,20 +90,37 @@ def known_agreement(signature: Signature) -> dict[str, Markup]:
     """Return metric -> its agreement with people, where a shipped calibration or head was in force.
 
     The figures were cross-validated on the labels of the fit. Those of a calibration are of P(all supported);
-    as this is not the mean of `faithfulness`, its text says so.
+    for `faithfulness`, which has no figures of its own, the text says that they are of `full_support`.
     """
-    agreement, curves = {}, signature.calibration
-    of_judge = [item for item in heads.shipped(Calibration) if item.judge.sha256 == signature.judge["sha256"]]
-    in_force = [item for item in of_judge if curves.get(item.language) == item.curve]
-    if in_force:
-        figures = _figures("agreement_figures", in_force)
-        agreement["full_support"] = spans(figures)
-        texts = {key: words("of_full_support", key, figures=text) for key, text in figures.items()}
-        agreement["faithfulness"] = spans(texts)
-    used = [head for head in heads.shipped(heads.Head) if signature.heads.get(head.language) == head.sha256]
-    if used:
-        agreement["groundedness"] = spans(_figures("head_figures", used))
-    return agreement
+    texts = _agreement_texts(signature)
+    return {
+        metric.name: spans(texts[metric.agreement])
+        for metric in METRICS.values()
+        if metric.agreement in texts
+    }
+
+
+def _agreement_texts(signature: Signature) -> dict[str | None, dict[str, str]]:
+    """Return the texts of the figures in force: kind (see `Metric.agreement`) -> language -> text."""
+    texts: dict[str | None, dict[str, str]] = {}
+    calibrations = [
+        calibration
+        for calibration in heads.shipped(Calibration)
+        if calibration.judge.sha256 == signature.judge["sha256"]
+        and signature.calibration.get(calibration.language) == calibration.curve
+    ]
+    if calibrations:
+        figures = _figures("agreement_figures", calibrations)
+        texts["calibration"] = figures
+        texts["calibration of full_support"] = {
+            language: words("of_full_support", language, figures=text) for language, text in figures.items()
+        }
+    used_heads = [
+        head for head in heads.shipped(heads.Head) if signature.heads.get(head.language) == head.sha256
+    ]
+    if used_heads:
+        texts["head"] = _figures("head_figures", used_heads)
+    return texts
 
 
 def _figures(label: str, fitted: Sequence[Calibration | heads.Head]) -> dict[str, str]:

@@ -1,0 +1,102 @@
+"""Calibrations that a card fits to its labelled samples, and scores under curves of the other folds."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Sequence
+
+from localeval.analysis import agreement
+from localeval.analysis.card_kinds import ALL_SUPPORTED, JudgedSample
+from localeval.analysis.fit_curve import cross_fitted_curves, fit, full_support_probabilities
+from localeval.analysis.labels import group, user_column
+from localeval.fitted.heads import FittedFor
+from localeval.judge import Judge
+from localeval.judgements.calibration import Calibration, Curve, conditions
+from localeval.options import Options
+from localeval.prompts import LANGUAGES
+
+MIN_LABELS = 40
+MIN_OF_EACH_LABEL = 10
+
+
+def refit(items: Sequence[JudgedSample], options: Options, judge: Judge, dataset: str) -> list[Calibration]:
+    """Fit a calibration for each language with enough labels.
+
+    Each sample gets "refitted" scores, under a curve fitted on the other folds; the calibration's figures
+    are those of these scores.
+    """
+    labels = [item.label for item in items]
+    groups = [group(item.row) for item in items]
+    folds = agreement.folds(labels, groups, seed=options.seed)
+    if folds is None:
+        return []
+    for item, fold in zip(items, folds, strict=True):
+        item.fold = fold
+    calibrations = []
+    for language in LANGUAGES:
+        members = [item for item in items if item.language == language]
+        if _can_be_fitted(members):
+            probabilities = _add_refitted_scores(members, options.threshold)
+            calibrations.append(_calibration(members, probabilities, options, judge, language, dataset))
+    return calibrations
+
+
+def _can_be_fitted(items: Sequence[JudgedSample]) -> bool:
+    """Report whether there are enough labels, each with verdicts, and both outside of every fold."""
+    labels = [item.label for item in items]
+    if len(items) < MIN_LABELS or min(labels.count(0), labels.count(1)) < MIN_OF_EACH_LABEL:
+        return False
+    if not all(item.verdicts for item in items):
+        return False
+    return agreement.has_both_labels(labels, [item.fold for item in items])
+
+
+def _add_refitted_scores(items: Sequence[JudgedSample], threshold: float) -> list[float]:
+    """Add the scores under the curves of the other folds; return P(all supported) of each item."""
+    verdicts = [item.verdicts for item in items]
+    curves = cross_fitted_curves(verdicts, [item.label for item in items], [item.fold for item in items])
+    probabilities = full_support_probabilities(verdicts, curves)
+    for item, curve, probability in zip(items, curves, probabilities, strict=True):
+        soft, value = _share_supported(item, curve, threshold)
+        item.scores["soft refitted"] = soft
+        item.scores["value refitted"] = value
+        item.scores[ALL_SUPPORTED] = probability
+    return probabilities
+
+
+def _share_supported(item: JudgedSample, curve: Curve, threshold: float) -> tuple[float, float]:
+    """Return (mean probability, share of probabilities from the threshold on) under the curve."""
+    probabilities = [curve.apply_to(verdict) for verdict in item.verdicts]
+    supported = sum(probability >= threshold for probability in probabilities)
+    return sum(probabilities) / len(probabilities), supported / len(probabilities)
+
+
+def _calibration(
+    items: Sequence[JudgedSample],
+    probabilities: Sequence[float],
+    options: Options,
+    judge: Judge,
+    language: str,
+    dataset: str,
+) -> Calibration:
+    """Fit the calibration to all items; `probabilities` are P(all supported) from the other folds."""
+    labels = [item.label for item in items]
+    verdicts = [item.verdicts for item in items]
+    draws = agreement.Bootstrap(labels, [group(item.row) for item in items])
+    fields = conditions(judge.model["sha256"], options, language, judge.heads(options))
+    return Calibration(
+        judge=FittedFor(name=judge.model["name"], sha256=fields.pop("model")),
+        **fields,
+        curve=fit(verdicts, labels),
+        fitted_on={
+            "metric": "faithfulness",
+            "dataset": dataset,
+            "labels": len(items),
+            "supported": sum(labels),
+            "statements": sum(map(len, verdicts)),
+            "sources": dict(Counter(str(user_column(item.row, "source", "")) for item in items)),
+            "date": datetime.date.today().isoformat(),
+        },
+        figures=agreement.rounded(draws.probabilities(probabilities)),
+    )

@@ -1,0 +1,93 @@
+"""Rows of LangSmith, which holds inputs, outputs and reference outputs as objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from localeval.samples.columns import Names, all_columns
+from localeval.samples.sample import text_of_document
+
+LANGSMITH_OBJECTS = ("inputs", "outputs", "reference_outputs")
+# The name that LangSmith's own examples give each field, and the objects that may hold it, in order.
+_LANGSMITH_KEYS = {
+    "user_input": "input",
+    "response": "output",
+    "retrieved_contexts": "documents",
+    "reference": "output",
+}
+_OBJECTS_OF_FIELD = {
+    "user_input": ("inputs",),
+    "response": ("outputs",),
+    "retrieved_contexts": ("outputs", "inputs"),
+    "reference": ("reference_outputs",),
+}
+
+
+def is_langsmith(row: Mapping[Any, Any]) -> bool:
+    return isinstance(row.get("inputs"), Mapping)
+
+
+def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
+    """Return a LangSmith row with the columns of a sample.
+
+    A field is found by its names in its object, or as the only value there, if a text; the rest is kept. Two
+    of its names stay two, so that reading them refuses values that differ.
+
+    >>> from localeval.samples.columns import NAMES
+    >>> from_langsmith({"inputs": {"input": "Who?"}, "outputs": {"answer": "Ann.", "cost": 1}}, NAMES)
+    {'outputs.cost': 1, 'user_input': 'Who?', 'answer': 'Ann.'}
+    """
+    objects = {name: row[name] for name in LANGSMITH_OBJECTS if isinstance(row.get(name), Mapping)}
+    columns = {column: value for column, value in row.items() if column not in objects}
+    for name, members in objects.items():
+        for key, value in members.items():
+            if value is not None:
+                columns[f"{name}.{key}"] = value
+    for field, object_names in _OBJECTS_OF_FIELD.items():
+        if any(columns.get(alias) is not None for alias in names[field]):
+            continue
+        for name in object_names:
+            found = _find_field(field, name, objects.get(name, {}), columns, names)
+            for member in found:
+                key = member.removeprefix(f"{name}.")
+                column = key if key in names[field] else names[field][0]
+                columns[column] = _without_documents(columns.pop(member))
+            if found:
+                break
+    return columns
+
+
+def _find_field(
+    field: str, object_name: str, members: Mapping[Any, Any], columns: Mapping[Any, Any], names: Names
+) -> Sequence[str]:
+    """Return the columns of an object, as "outputs.answer", that hold a field: each by a name of the field.
+
+    Without one it is the column of LangSmith's own name. The only value of an object is the field, if a text.
+
+    members  of the object, by their keys
+    columns  of the row, where the object's have its name before them
+    """
+    prefix = f"{object_name}."
+    # A column that the caller named, as "outputs.answer", belongs to the field that it was named for.
+    taken = all_columns(names)
+    free = [column for column in columns if str(column).startswith(prefix) and column not in taken]
+    values = [value for value in members.values() if value is not None]
+    is_only_text = len(free) == len(values) == 1 and isinstance(values[0], str)
+    if is_only_text and field != "retrieved_contexts":
+        return free
+    by_name = [prefix + key for key in names[field] if prefix + key in free]
+    if by_name:
+        return by_name
+    other_keys = [_LANGSMITH_KEYS[field]]
+    if field == "reference":
+        other_keys += names["response"]
+    for key in other_keys:
+        if prefix + key in free:
+            return [prefix + key]
+    return []
+
+
+def _without_documents(value: Any) -> Any:
+    """Return a list with the texts of LangChain's documents in their place; anything else as it is."""
+    return [text_of_document(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,130 @@
+"""Heads: what they are told of a text, what they make of it, and how they are fitted."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from localeval import InputError, Sample
+from localeval.analysis import fit_head, head_states
+from localeval.analysis.head_states import Reading
+from localeval.engine.interface import TokenValues
+from localeval.fitted.heads import Contexts, FittedFor, SoftMinimum, file_text, heads_for, sigmoid
+from localeval.options import Options
+from tests.commands import said
+from tests.heads import head
+
+
+def test_the_tokens_of_a_place_are_those_that_share_a_byte_with_it() -> None:
+    states = TokenValues(np.zeros((3, 1), np.float32), (2, 5, 9))
+    slices = [states.tokens(*place) for place in ((0, 2), (1, 3), (5, 9))]
+    assert slices == [slice(0, 1), slice(0, 2), slice(2, 3)]
+
+
+def test_overlap_counts_words_runs_numbers_and_names_that_the_contexts_lack() -> None:
+    mill = Contexts(["The mill on the Arl was built in 1820."])
+    overlap = mill.overlap("Then Bob says the mill on the Arl was new in 1920.")
+    assert (overlap.terms, overlap.runs) == (2 / 6, 4 / 10)  # of bob, says, mill, arl, new, 1920
+    assert (overlap.numbers, overlap.names) == (1, 1)
+    assert overlap.length == pytest.approx(np.log(13))
+    assert mill.overlap("at Ann, Bob, Cid, Dan: 11, 22, 33, 44")[2:4] == (3, 3)  # more say no more
+    assert Contexts(["青岚茶场创办于1958年。"]).overlap("青岚茶场").runs == 1.0  # by characters
+
+
+def readings(number: int, right_marked: bool) -> list[Reading]:
+    """Answers of two sentences; if marked, the first number of a state says whether its sentence is right."""
+    draw = np.random.default_rng(0)
+    text, spans = "Tea grows on hills. Rain falls in May.", ((0, 19), (20, 38))
+    result = []
+    for i in range(number):
+        right = [True, bool(draw.integers(2))]
+        states = draw.normal(size=(len(text), 8)).astype(np.float16)
+        for (start, end), good in zip(spans, right, strict=True):
+            states[start:end, 0] += (2.0 if good else -2.0) if right_marked else 0.0
+        wrong = tuple(span for span, good in zip(spans, right, strict=True) if not good)
+        sample = Sample(id=str(i), response=text, retrieved_contexts=["Tea grows on hills."], source="made")
+        marks, ends = wrong if right_marked else None, tuple(range(1, len(text) + 1))
+        result.append(Reading(sample, int(all(right)), f"g{i // 2}", "en", marks, states, ends))
+    return result
+
+
+def test_a_head_finds_what_tells_right_from_wrong_in_unseen_answers() -> None:
+    marked, plain = (
+        fit_head.fit(readings(320, right_marked), FittedFor(name="fake", sha256="0" * 64), layer=1)[0]
+        for right_marked in (True, False)
+    )
+    assert marked.figures["auroc"][0] > 0.99
+    assert np.argmax(np.abs(marked.word.states)) == 0
+    assert plain.figures["auroc"][0] < 0.65
+
+
+@given(st.lists(st.floats(-30, 30), min_size=1, max_size=20), st.lists(st.floats(-30, 30)), st.booleans())
+def test_no_sentences_lift_a_doubtful_one_to_the_threshold(
+    logits: list[float], more: list[float], conjunction: bool
+) -> None:
+    """Whatever the answer's map adds."""
+    answer = SoftMinimum(sharpness=2.0, slope=2.0, bias=3.0, conjunction=conjunction)
+    reader = head().model_copy(update={"answer": answer})
+    assert reader.of_answer([*logits, *more]) <= sigmoid(min(logits))
+
+
+@given(st.lists(st.floats(-30, 30), min_size=1, max_size=20), st.floats(-30, 30))
+def test_one_more_sentence_never_raises_a_conjunction(logits: list[float], more: float) -> None:
+    answer = SoftMinimum(sharpness=0.7, conjunction=True)
+    assert answer.of([*logits, more]) <= answer.of(logits) + 1e-9
+
+
+def test_a_fitted_sentence_is_as_likely_as_an_answer_that_consists_of_it() -> None:
+    [fitted] = fit_head.fit(readings(320, True), FittedFor(name="fake", sha256="0" * 64), layer=1)
+    assert fitted.of_answer([0.4]) == pytest.approx(sigmoid(0.4))
+    assert fitted.of_answer([0.4, 3.0]) < sigmoid(0.4)
+
+
+SHAPES = [
+    ('"overlap": [0.0, 0.0, 0.0, 0.0, 0.0]', '"overlap": [0.0]'),
+    ('"layer": 0', '"layer": 1000000'),
+    ('"bias": 1.0', '"bias": 1e308'),
+    ('"bias": 1.0', '"bias": Infinity'),
+    ('"states": [1.0]', '"states": []'),
+    ('"slope": 1.0', '"slope": -1.0'),
+    ('"slope": 1.0', '"slope": 0.0'),
+    ('"sharpness": 1.0', '"sharpness": 0'),
+]
+
+
+@pytest.mark.parametrize(("number", "other"), SHAPES)
+def test_a_file_with_numbers_that_no_fit_gives_is_refused(number: str, other: str) -> None:
+    text = file_text([head()])
+    assert number in text
+    refusal = said(InputError, heads_for, "0" * 64, Options.read({"head": text.replace(number, other)}))
+    assert "this is no file of heads" in refusal
+
+
+def answers(number: int, **changed: Any) -> list[Sample]:
+    row: dict[str, Any] = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]} | changed
+    return [Sample(id=str(i), label=int(i % 4 == 3), **row) for i in range(number)]
+
+
+def test_answers_of_one_group_are_refused_before_anything_is_read() -> None:
+    chinese = {"response": "茶长在山上。", "retrieved_contexts": ["茶。"], "group": "drcd"}
+    with pytest.raises(InputError, match=r"answers in zh with label 0 are of one group \(drcd\)"):
+        head_states.labelled([*answers(200), *answers(100, **chinese)], "x")
+
+
+def test_what_was_marked_wrong_stands_in_what_is_judged() -> None:
+    for thought in ("", "<think>I say: Tea grows. It sings.</think>"):
+        text = f"{thought}Tea grows. It sings."
+        start = text.rindex("It sings")
+        spans = [{"start": start, "end": start + 9}]
+        marked = head_states.labelled(answers(300, response=text, hallucination_spans=spans), "x")[0]
+        assert [marked.label_of(s, 2) for s in marked.sentences()] == [1, 0]
+    unmarked = head_states.labelled(answers(300, hallucination_spans=[]), "x")[0]
+    assert [unmarked.label_of(s, 2) for s in unmarked.sentences()] == [-1, -1]  # wrong, and nobody said where
+
+
+@pytest.mark.parametrize("marked", [{}, "", [{"start": 0.5, "end": 3}], [{"start": True, "end": 3}], [3]])
+def test_marks_that_are_no_list_of_whole_places_are_refused(marked: Any) -> None:
+    with pytest.raises(InputError, match="hallucination_spans"):
+        head_states.labelled(answers(300, hallucination_spans=marked), "x")

@@ -1,0 +1,209 @@
+"""What a run is told to take is what it takes: prompts to the row, replies and time by an estimate."""
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from localeval import METRICS, Judge, Plan, evaluate, plan
+from localeval.engine.benchmark import Speed, measure
+from localeval.engine.engine import Engine
+from localeval.engine.interface import ContextTooLong, EngineError, TokenUsage
+from localeval.engine.settings import EngineSettings
+from localeval.errors import InputError
+from localeval.fitted.heads import file_text
+from localeval.judgements import JUDGEMENTS
+from localeval.metrics.summary import choose_metrics
+from localeval.options import Options
+from localeval.runs.plan import PLAN, Work, make_plan
+from localeval.samples import Sample, read_samples
+from localeval.testing import FakeClassifier, FakeEngine, fake_judge
+from tests.commands import localeval
+from tests.heads import head
+from tests.steady import SteadyEngine, steady_judge
+from tests.tiny import N_EMBD
+
+SHIPPED = read_samples(str(resources.files("localeval") / "examples" / "answers.jsonl"))
+TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
+YES: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.75}]
+NEVER = fake_judge(FakeEngine([]))  # a question to it would end the test
+READ = file_text([head("en", width=N_EMBD), head("zh", width=N_EMBD)])
+CHOICES = [
+    ("faithfulness", {"statements": "sentences"}),
+    ("context_relevance,context_precision", {}),
+    ("faithfulness", {"statements": "sentences", "verdict": "reasoned"}),
+    ("groundedness", {"head": READ}),
+]
+
+
+def planned(judge: Judge, samples: list[Sample], metrics: str, most: int = 0, **options: Any) -> Plan:
+    """A plan that measures nothing."""
+    return make_plan(
+        samples, choose_metrics(metrics.split(",")), judge, Options.read(options), max_counted=most
+    )
+
+
+@pytest.fixture(scope="module")
+def tiny_judge(tiny: Engine) -> Judge:
+    return Judge(tiny, {"name": "tiny", "sha256": "0" * 64, "size": 0})
+
+
+@pytest.mark.parametrize(("metrics", "options"), CHOICES)
+def test_prompt_rows_are_planned_to_the_row(tiny_judge: Judge, metrics: str, options: dict[str, Any]) -> None:
+    """Counted by the schedule's own rules, also where the items are too many for one chunk."""
+    samples = [s for s in SHIPPED if s.id in ("en-supported", "zh-contradicted", "en-no-contexts")]
+    samples.insert(1, samples[0].model_copy(update={"id": "same contexts", "response": "Tea."}))
+    tiny_judge.engine._states.clear()  # type: ignore[attr-defined]  # prefixes of other tests
+    tiny_judge.engine._in_cache = None  # type: ignore[attr-defined]
+    estimate = planned(tiny_judge, samples, metrics, **options).spent
+    before = tiny_judge.engine.spent
+    evaluate(samples, metrics.split(","), tiny_judge, **options)
+    spent = tiny_judge.engine.spent.since(before)
+    assert (*estimate[:3], estimate.read) == (*spent[:3], spent.read)  # of prefix, context and items
+    assert (spent.read if metrics == "groundedness" else spent.items) > 0
+    if "verdict" not in options:
+        assert estimate.forced == spent.forced
+
+
+def test_windows_and_what_is_too_long_are_known_beforehand(tiny_judge: Judge, tmp_path: Path) -> None:
+    """As the run finds them: the record says how many windows, the failure that there were too many."""
+    samples = [
+        Sample(id=name, response="Tea grows.", retrieved_contexts=["Tea grows on hills. " * times])
+        for name, times in (("short", 1), ("long", 300), ("endless", 10_000), ("twin", 300))
+    ]
+    estimate = planned(tiny_judge, samples, "faithfulness", statements="sentences")
+    _, long, endless, _ = evaluate(samples, ["faithfulness"], tiny_judge, statements="sentences").samples
+    windows = long.records["support"].windows  # type: ignore[attr-defined]
+    assert estimate.windows == {"long": windows, "twin": windows}
+    assert (estimate.too_long, endless.scores["faithfulness"].reason) == (("endless",), "context_too_long")
+    assert "context_too_long: 1 sample (endless)" in str(estimate)
+    evaluate(samples, ["faithfulness"], tiny_judge, tmp_path, statements="sentences")
+    again = plan(samples, ["faithfulness"], tiny_judge, tmp_path, statements="sentences")
+    assert (again.to_make, again.windows, again.too_long) == (0, estimate.windows, estimate.too_long)
+
+
+def test_every_judgement_can_be_gone_through_without_an_answer() -> None:
+    """The engine has no answer to give: a question to it would end the test."""
+    sample = Sample(user_input="Tea?", response="Tea grows.", retrieved_contexts=["Tea."], reference="Tea.")
+    judge = fake_judge(FakeEngine([]), classifier=FakeClassifier({}))
+    work = planned(judge, [sample], ",".join(METRICS), explain=True, head=READ).work
+    assert {row.judgement for row in work if row.to_make == 1} == set(JUDGEMENTS)
+    by = {row.judgement: row.by for row in work}
+    assert (by["similarity"], by["support_hhem"], by["support"]) == ("embedder", "classifier", "judge")
+
+
+def test_what_the_journal_holds_is_not_to_be_made_again_but_an_error_of_the_engine_is(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=run)
+    estimate = plan([TEA, {**TEA, "id": "b", "response": "Tea sings."}], ["faithfulness"], NEVER, output=run)
+    assert (estimate.to_make, estimate.kept) == (2, 2)
+    assert [work.spent.total > 0 for work in estimate.work] == [True, True]
+    judge = fake_judge(FakeEngine(YES[:1]), classifier=FakeClassifier({"Tea grows.": 0.9}))
+    evaluate([TEA], ["faithfulness_hhem"], judge, output=tmp_path / "hhem")
+    estimate = plan([TEA], ["faithfulness_hhem"], NEVER, output=tmp_path / "hhem")
+    assert (estimate.to_make, estimate.kept) == (0, 2)
+    for error, counts in ((EngineError("no cell is free"), (1, 1)), (ContextTooLong("too long"), (0, 2))):
+        folder = tmp_path / type(error).__name__
+        evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine([YES[0], error])), output=folder)
+        estimate = plan([TEA], ["faithfulness"], NEVER, output=folder)
+        assert (estimate.to_make, estimate.kept) == counts
+
+
+def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> None:
+    engine = FakeEngine([*YES, {"verdict": 0.25}])
+    samples = [TEA, {**TEA, "id": "b"}, {**TEA, "id": "c", "retrieved_contexts": ["Tea sings."]}]
+    estimate = plan(samples, ["faithfulness"], NEVER)
+    evaluate(samples, ["faithfulness"], fake_judge(engine))
+    assert estimate.to_make == len(engine.calls) == 3
+    assert [work.again for work in estimate.work] == [2, 1]
+    assert estimate.spent == plan(samples[1:], ["faithfulness"], NEVER).spent
+    by_classifier = plan(samples, ["faithfulness_hhem"], NEVER)
+    assert [work.again for work in by_classifier.work] == [2, 1]
+    asked = [{"user_input": "Tea?", "response": verb * 40} for verb in ("grows ", "grows ", "sings ")]
+    assert [work.again for work in plan(asked, ["answer_relevance"], NEVER).work] == [1, 1]
+    nothing = plan([{**TEA, "retrieved_contexts": []}], ["faithfulness"], NEVER)
+    assert "no model is asked" in nothing.summary()[0]
+
+
+def test_of_many_samples_a_part_evenly_spread_stands_for_all(tmp_path: Path) -> None:
+    """But what was not looked at is not said to be judged."""
+    samples = [Sample(id=str(i), response=f"Tea {i:04}.", retrieved_contexts=["Tea."]) for i in range(300)]
+    part, whole = (planned(NEVER, samples, "faithfulness", most) for most in (100, 0))
+    assert (part.looked_at, part.samples, part.to_make) == (100, 300, 600)
+    assert part.spent == whole.spent
+    for number in (200, 201):  # the new one is not among the 100 looked at
+        judge, watch = steady_judge(SteadyEngine()), Mock()
+        evaluate(samples[:number], ["faithfulness"], judge, tmp_path, watch=watch, statements="sentences")
+    (line,) = watch.on_plan.call_args.args[0].summary()
+    assert ("no model is asked" in line, "100 of 201 samples" in line) == (False, True)
+
+
+def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Path) -> None:
+    first, second = Mock(), Mock()
+    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path, watch=first)
+    record = json.loads((tmp_path / PLAN).read_text())
+    assert first.on_sample.call_args.args[2]["faithfulness"].value == 1.0
+    assert (record["to_make"], record["kept"], record["samples"]) == (2, 0, 1)
+    assert record["tokens"] == first.on_plan.call_args.args[0].spent.total
+    evaluate([TEA], ["faithfulness"], NEVER, output=tmp_path, watch=second)
+    assert (second.on_plan.call_args.args[0].to_make, second.on_plan.call_args.args[0].kept) == (0, 2)
+    assert json.loads((tmp_path / PLAN).read_text()) == record
+
+
+def test_a_plan_shows_and_writes_its_numbers() -> None:
+    """610 tokens of prompts and forced ones at 0.5 s, and 1,505 others at 2 s: 3,315 s."""
+    spent = TokenUsage(100, 200, 300, forced=10, decoded=1500, guessed=5)
+    work = (Work("support", "judge", 90, 40, 2, spent), Work("similarity", "embedder", 7, 3))
+    long: Any = {"windows": {"a": 2, "b": 3}, "too_long": ("c",)}
+    shown = Plan(200, 100, work, **long, speed=Speed(0.5, 2, 9), memory=6 * 10**9, free=5 * 10**9)
+    lines = [" ".join(line.split()) for line in str(shown).splitlines()]
+    rows = ("support 90 42 600 1,515 55 min", "similarity 7 3 by the embedder", "all 97 45 600 1,515 55 min")
+    assert set(rows) < set(lines)
+    assert all(part in str(shown) for part in ("6.0 GB", "5.0 GB", "1 sample of 100 (c)", "embedder beside"))
+    assert "(up to 3): 2 samples of 100 (a, b)" in str(shown)
+    record = shown.to_dict()
+    assert [record[name] for name in ("tokens", "kept", "seconds", "fits")] == [2115, 43, 3315, False]
+    assert [row["seconds"] for row in record["work"]] == [3315, 0]
+    assert (Plan(1, 1, ()).seconds, Plan(1, 1, work).seconds) == (0, None)
+
+
+def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is free stands beside it; a second one, to measure the speed with, has to fit in there."""
+    monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
+    monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: pytest.fail("loaded a second"))
+    watch, more = Mock(), {**TEA, "response": "Tea sings."}
+    with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge:
+        with pytest.raises(InputError, match=r"tiny needs about 0\.7 GB"):
+            evaluate([TEA], ["faithfulness"], judge, watch=watch, statements="sentences")
+        evaluate([TEA], ["faithfulness"], judge, statements="sentences")
+        evaluate([more], ["faithfulness"], judge, watch=watch, statements="sentences")
+        assert (watch.on_plan.call_args.args[0].to_make, watch.begin.call_args.args[0].memory) == (2, None)
+        assert plan([more], ["faithfulness"], judge).speed is None
+
+
+def test_the_speed_is_of_the_faster_of_two_rounds(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind 100 tokens: 512 of one text, then 8 calls with a token of each of 16 texts, and 8 with one."""
+    seconds = [1, 1024, 512, 1, 512, 768, 1, 24, 32]  # a warm-up and two rounds of each kind
+    clock = Mock(perf_counter=Mock(side_effect=[time for taken in seconds for time in (9, 9 + taken)]))
+    monkeypatch.setattr("localeval.engine.benchmark.time", clock)
+    speed = measure(tiny_path, EngineSettings(n_ctx=2048, n_threads=1, width=8), behind=100)
+    assert speed == Speed(prefill=512 / 512, token=512 / 8 / 16, step=24 / 8)
+
+
+def test_the_command_only_plans(tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data.jsonl").write_text(json.dumps(TEA) + "\n")
+    monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: Speed(0.01, 0.02, 0.05))
+    command = ("evaluate", "data.jsonl", "--judge", tiny_path, "--n-ctx", "16384", "--plan")
+    done = localeval(*command, cwd=tmp_path)
+    assert [line.split()[0] for line in done.stdout.splitlines()[2:4]] == ["statements", "support"]
+    assert (done.returncode, "Memory: 0.7 GB needed" in done.stdout) == (0, True)
+    done = localeval(*command, "--json", cwd=tmp_path)
+    record = json.loads(done.stdout)
+    assert (record["samples"], record["to_make"], record["seconds"] > 0) == (1, 2, True)
+    assert (done.returncode, (tmp_path / "runs").exists()) == (0, False)
+    monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
+    done = localeval(*command, cwd=tmp_path)
+    assert (done.returncode, "choose a smaller model" in done.stdout) == (2, True)
