@@ -180,7 +180,7 @@ def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytes
             evaluate([TEA], ["faithfulness"], judge, watch=watch, statements="sentences")
         evaluate([TEA], ["faithfulness"], judge, statements="sentences")
         evaluate([more], ["faithfulness"], judge, watch=watch, statements="sentences")
-        assert (watch.on_plan.call_args.args[0].to_make, watch.begin.call_args.args[0].memory) == (2, None)
+        assert (watch.on_plan.call_args.args[0].to_make, watch.on_plan.call_args.args[0].memory) == (2, None)
         assert plan([more], ["faithfulness"], judge).speed is None
 
 

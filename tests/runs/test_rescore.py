@@ -80,7 +80,7 @@ def test_what_needs_other_judgements_is_refused_and_named_with_its_samples(run: 
 def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(run: Path) -> None:
     config = json.loads((run / "run.json").read_text("utf-8"))
     curves = {"calibration": {"en": {"slope": 0}}}
-    for part, edit in (("machine", {"machine": 3}), ("sha256", {"judge": {}}), ("slope", curves)):
+    for part, edit in (("machine", {"machine": 3}), ("judge.sha256", {"judge": {"name": "fake"}}), ("slope", curves)):
         (run / "run.json").write_text(json.dumps(config | {"signature": config["signature"] | edit}))
         with pytest.raises(InputError, match=rf"its run\.json was made by another .*{part}.*give the run"):
             rescore(run)
