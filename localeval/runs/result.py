@@ -16,15 +16,13 @@ from localeval.errors import InputError
 from localeval.judgements.decision import find_differing
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
-from localeval.metrics.sample_result import Network as Network
-from localeval.metrics.sample_result import SampleResult as SampleResult
-from localeval.metrics.sample_result import sample_sha256 as sample_sha256
+from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, group_of, summarize
 from localeval.report.formats import REPORT, write_format
 from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
-from localeval.report.view import Disagreement as Disagreement
+from localeval.report.view import Disagreement
 from localeval.samples import Sample, Skipped
 from localeval.system.files import SpooledLines, StoredSequence, atomic_write, writing_to
 
