@@ -204,7 +204,7 @@ def evaluate(
     open_before = set(OPENED)
     try:
         for metric in chosen:
-            metric.judge().ready([metric.metric], metric.settings(**options))
+            metric.judge().check_requirements([metric.metric], metric.settings(**options))
         results = _score(chosen, samples, folders, config.timeout, options, show_progress)
         for metric, result in zip(chosen, results, strict=True):
             judged[metric.column] = [metric.in_column(item) for item in result.samples]

@@ -143,7 +143,7 @@ class OriginalMetric(AbstractContextManager[Any]):
             # No model is loaded for it.
             return SampleResult(sample, {self.column: undefined}, {})
         judge = self.judge()
-        judge.ready([self.metric], settings)
+        judge.check_requirements([self.metric], settings)
         return self.in_column(judge.score_sample(sample, [self.metric], settings, judge.memory, timeout))
 
     def in_column(self, result: SampleResult) -> SampleResult:

@@ -8,8 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.judgements.calibration import Curves, calibrate
-from localeval.judgements.context import count_unjudged
+from localeval.fitted.curves import Curves
+from localeval.judgements.calibration import calibrate
+from localeval.judgements.context import Record, count_unjudged
 from localeval.judgements.decision import DecisionList, list_decisions
 from localeval.metrics import Metric, Score
 from localeval.metrics.summary import compute_all
@@ -43,7 +44,7 @@ class SampleResult:
 
     sample: Sample
     scores: Mapping[str, Score]
-    records: Mapping[str, BaseModel]
+    records: Mapping[str, Record]
     curves: Curves = field(default_factory=dict)
     threshold: float = 0.5
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -71,7 +72,7 @@ class SampleResult:
 def score_records(
     sample: Sample,
     metrics: Sequence[Metric],
-    records: Mapping[str, BaseModel],
+    records: Mapping[str, Record],
     keys: Mapping[str, str],
     options: Options,
     curves: Curves,

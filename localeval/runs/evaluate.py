@@ -343,7 +343,7 @@ def _with_available_metrics(setup: RunSetup, named: bool, judge: Judge) -> RunSe
     None is left out where the caller `named` them, or an embedder. Raises ModelMissing where none is left.
     """
     if named or not judge.auxiliary_models.auto:
-        judge.ready(setup.metrics, setup.options)
+        judge.check_requirements(setup.metrics, setup.options)
         return setup
     missing = missing_models(setup.metrics, judge, setup.options)
     if missing and len(missing) == len(setup.metrics):
@@ -358,7 +358,7 @@ def missing_models(metrics: Iterable[Metric], judge: Judge, options: Options) ->
     missing: dict[str, ModelMissing] = {}
     for metric in metrics:
         try:
-            judge.ready([metric], options)
+            judge.check_requirements([metric], options)
         except ModelMissing as error:
             missing[metric.name] = error
     return missing

@@ -126,7 +126,7 @@ def config_of(
         metrics=list(signature.metrics),
         judge=judge.source,
         **judge.auxiliary_models.sources(),
-        engine=EngineConfig(**judge.signature_of_engine()),
+        engine=EngineConfig(**judge.record_fingerprint()),
         options=vars(options),
         signature=signature,
         auxiliary_signatures={kind: model for kind, model in auxiliary.items() if model},

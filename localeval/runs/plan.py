@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, cast
 from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.dry_run import DryRunEngine
 from localeval.engine.engine import Engine
-from localeval.engine.interface import EngineError, TokenUsage
+from localeval.engine.interface import EmbeddingModel, EngineError, EntailmentModel, TokenUsage
 from localeval.engine.memory import REMEDY, available, fits
 from localeval.judge import Judge
 from localeval.judgements import JUDGEMENTS, most_windows
 from localeval.judgements.journal import JOURNAL, Journal, JournalFile
 from localeval.metrics import Metric
-from localeval.metrics.signature import answered_by
 from localeval.metrics.summary import judgements_of_sample
 from localeval.options import Options
 from localeval.report.text import new_table, printed
@@ -32,6 +31,9 @@ from localeval.samples import Sample
 from localeval.text.display import join_some
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from localeval.engine.benchmark import Speed
 
 LOG = logging.getLogger("localeval")
@@ -373,31 +375,33 @@ class _DryRunJournal(Journal):
             spent = self.spent[name]
             scaled = TokenUsage(*(round(share * tokens) for tokens in spent))._replace(prefix=spent.prefix)
             fields = {field: round(share * count) for field, count in counts.items()}
-            work.append(Work(name, answered_by(JUDGEMENTS[name], options), **fields, spent=scaled))
+            work.append(Work(name, JUDGEMENTS[name].answered_by(options), **fields, spent=scaled))
         return tuple(work)
 
 
-class _DryRunEmbedder:
+class _DryRunEmbedder(EmbeddingModel):
     """An embedder that computes nothing, with the signature of the judge's."""
 
     def __init__(self, models: AuxiliaryModels) -> None:
         self._models = models
 
-    def embed(self, texts: Sequence[str]) -> Any:
-        return [[1.0]] * len(texts)
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        import numpy as np
+
+        return np.ones((len(texts), 1), np.float32)
 
     def signature(self) -> dict[str, Any]:
         return self._models.embedder().signature()
 
 
-class _DryRunClassifier:
+class _DryRunClassifier(EntailmentModel):
     """A classifier that computes nothing, with the signature of the judge's."""
 
     def __init__(self, models: AuxiliaryModels) -> None:
         self._models = models
 
     def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]:  # noqa: ARG002
-        return [0.5] * len(statements), 1
+        return [0.5 for _ in statements], 1
 
     def signature(self) -> dict[str, Any]:
         return self._models.classifier().signature()

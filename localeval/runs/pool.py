@@ -9,15 +9,22 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
-from pydantic import BaseModel
-
 from localeval.engine.engine import Engine
 from localeval.engine.memory import available
 from localeval.engine.settings import physical_cores
 from localeval.errors import EngineFailing, FolderError, InputError
 from localeval.judge import Judge, late
-from localeval.judgements import JUDGEMENTS, Failure, Judgement, Records, make_records, with_needs
-from localeval.judgements.journal import PASSING, Journal, find_believed, parse_record, put_failure
+from localeval.judgements import (
+    JUDGEMENTS,
+    AnyJudgement,
+    Failure,
+    Record,
+    Records,
+    make_records,
+    with_needs,
+)
+from localeval.judgements.journal import PASSING, Journal, find_final, parse_record, put_failure
+from localeval.judgements.making import KeyedRecord
 from localeval.metrics import Metric
 from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.summary import judgements_of_sample
@@ -187,7 +194,7 @@ class FailuresInARow:
         self._count = 0
         self._limit = MAX_FAILED_AT_FIRST
 
-    def check(self, records: Mapping[str, BaseModel]) -> None:
+    def check(self, records: Mapping[str, Record]) -> None:
         """Look at the records of the next sample. Raises EngineFailing."""
         if not records:
             return
@@ -236,9 +243,9 @@ class _Stored(NamedTuple):
     missing  the first judgement that it does not hold, and its key; None where all are there
     """
 
-    records: dict[str, BaseModel]
+    records: dict[str, Record]
     keys: dict[str, str]
-    missing: tuple[Judgement, str] | None
+    missing: tuple[AnyJudgement, str] | None
 
 
 class _MainProcess:
@@ -249,7 +256,6 @@ class _MainProcess:
         self._metrics = metrics
         self._options = options
         self._journal = journal
-        self._context = judge.context(options)
         self._curves = judge.curves(options)
 
     def make_task(self, position: int, sample: Sample, stored: _Stored, timeout: float | None) -> SampleTask:
@@ -260,28 +266,27 @@ class _MainProcess:
 
     def look_up(self, sample: Sample) -> _Stored:
         """Return what the journal holds of a sample."""
-        missing: list[tuple[Judgement, str]] = []
+        missing: list[tuple[AnyJudgement, str]] = []
 
-        def find(judgement: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
-            key = self._judge.key(judgement, self._context, sample, records)
-            record = find_believed(self._journal, judgement, key)
+        def find(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord | None:
+            key = self._judge.key(judgement, judgement.inputs(sample, records, choices))
+            record = find_final(self._journal, judgement, key)
             if record is None:
                 missing.append((judgement, key))
                 return None
             return record, key
 
         required = judgements_of_sample(self._metrics, self._options, sample)
+        choices = self._judge.choices(required, self._options)
         records, keys = make_records(sample, required, find)
         return _Stored(records, keys, missing[0] if missing else None)
 
     def write(self, entry: JournalEntry) -> None:
         """Write an entry, unless another sample with the same texts had it written."""
-        if find_believed(self._journal, JUDGEMENTS[entry.judgement], entry.key) is None:
+        if find_final(self._journal, JUDGEMENTS[entry.judgement], entry.key) is None:
             self._journal.put(*entry)
 
-    def score(
-        self, sample: Sample, records: Mapping[str, BaseModel], keys: Mapping[str, str]
-    ) -> SampleResult:
+    def score(self, sample: Sample, records: Mapping[str, Record], keys: Mapping[str, str]) -> SampleResult:
         return score_records(sample, self._metrics, records, keys, self._options, self._curves)
 
     def score_answer(self, task: SampleTask, answer: TaskResult) -> SampleResult:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from pydantic import BaseModel
-
 from localeval.errors import InputError
+from localeval.fitted.curves import Curves
 from localeval.fitted.heads import Head, heads_for
-from localeval.judgements import JudgeContext, Judgement, Records, make_records, with_needs
-from localeval.judgements.calibration import Curves, curves_for
+from localeval.judgements import AnyJudgement, Choices, Record, Records, make_records, with_needs
+from localeval.judgements.calibration import curves_for
 from localeval.judgements.journal import JOURNAL, JournalFile, find, key_of
+from localeval.judgements.making import KeyedRecord
 from localeval.metrics import Metric
 from localeval.metrics.sample_result import score_records
 from localeval.metrics.signature import Signature, build_signature
@@ -57,7 +56,8 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     curves = _curves(config, choices, heads, "calibration" in options)
     stored = run_folder.load(path) if (path / run_folder.RESULTS).exists() else None
     signature = _signature(config, selected, choices, curves)
-    finder = _StoredRecords(path, config, choices, heads)
+    inputs_by = Choices(choices, heads, curves, **config.auxiliary_signatures)
+    finder = _RecordFinder(path, config.engine.model_dump(), inputs_by)
     scored = ScoredSamples(samples, finder.lines, signature)
     # A reason explains a verdict, so it is kept only where the verdicts are decided as before.
     keeps_reasons = curves == config.signature.calibration and choices.threshold == config.signature.threshold
@@ -110,42 +110,31 @@ def _signature(
     )
 
 
-class _StoredRecords:
+class _RecordFinder:
     """Finds the records of samples in the journal of a run."""
 
-    def __init__(
-        self, folder: Path, config: run_folder.StoredRunConfig, options: Options, heads: Mapping[str, Head]
-    ) -> None:
+    def __init__(self, folder: Path, record_fingerprint: Mapping[str, Any], choices: Choices) -> None:
         self.lines = JournalFile(folder / JOURNAL)
-        self._engine = config.engine.model_dump()
-
-        # A key needs only the signatures of embedder and classifier.
-        def unloaded(name: str) -> Any:
-            return lambda: SimpleNamespace(signature=lambda: config.auxiliary_signatures.get(name, {}))
-
-        engine: Any = None
-        self._context = JudgeContext(
-            engine, options, unloaded("embedder"), unloaded("classifier"), heads=dict(heads)
-        )
+        self._record_fingerprint = record_fingerprint
+        self._choices = choices
 
     def find_all(
         self, sample: Sample, required: Sequence[str], known_keys: Mapping[str, str]
-    ) -> tuple[dict[str, BaseModel], dict[str, str]]:
+    ) -> tuple[dict[str, Record], dict[str, str]]:
         """Return the records of these judgements that are there, and their keys.
 
         known_keys  judgement -> the key of its record in the results of the run, which may be of an older
                     version of the judgement
         """
 
-        def find_record(
-            judgement: Judgement, sample: Sample, records: Records
-        ) -> tuple[BaseModel, str] | None:
+        def find_record(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord | None:
             known_key = known_keys.get(judgement.name)
             if known_key is not None:
                 record = find(self.lines, judgement, known_key)
                 if record is not None:
                     return record, known_key
-            key = key_of(judgement, self._context, sample, records, self._engine)
+            inputs = judgement.inputs(sample, records, self._choices)
+            key = key_of(judgement, inputs, self._record_fingerprint)
             record = find(self.lines, judgement, key)
             return None if record is None else (record, key)
 

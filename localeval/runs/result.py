@@ -10,9 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from localeval.errors import InputError
+from localeval.judgements.context import Record
 from localeval.judgements.decision import find_differing
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
@@ -39,7 +38,7 @@ class ScoredSamples(StoredSequence[SampleResult]):
         self._journal = journal
         self._curves = signature.calibration
         self._threshold = signature.threshold
-        self._records: dict[int, Mapping[str, BaseModel]] = {}
+        self._records: dict[int, Mapping[str, Record]] = {}
         self._lines = SpooledLines()
         # Position of a sample -> the number of its line; samples may come in any order.
         self._line_numbers = array("q", [-1]) * len(samples)

@@ -44,5 +44,5 @@ def load_speed(judge: Judge) -> Speed | None:
 
 def _path(judge: Judge) -> Path:
     """Return the file for all that a speed depends on: machine, model, settings and versions."""
-    key = {"machine": [platform.node(), platform.machine()], "engine": judge.signature_of_engine()}
+    key = {"machine": [platform.node(), platform.machine()], "engine": judge.record_fingerprint()}
     return user_cache_path("localeval") / "speeds" / f"{digest(key)}.json"

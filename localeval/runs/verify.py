@@ -13,7 +13,7 @@ from typing import Any
 
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements.journal import Journal, is_believed
+from localeval.judgements.journal import Journal, is_final
 from localeval.metrics.sample_result import SampleResult
 from localeval.options import Options
 from localeval.runs import folder as run_folder
@@ -63,7 +63,7 @@ def verify(
     results = run_folder.load(path).samples
     options = Options.read(config.options)
     with nullcontext(judge) if judge else _load_judge(config) as active_judge:
-        change = difference(config.engine.model_dump(), active_judge.signature_of_engine())
+        change = difference(config.engine.model_dump(), active_judge.record_fingerprint())
         if change:
             raise InputError(
                 f"{folder}: the run was made with another engine, so other bits are no fault "
@@ -102,7 +102,7 @@ def _judged(results: Sequence[SampleResult]) -> tuple[list[int], int]:
     judged: list[int] = []
     left_out = 0
     for position, result in enumerate(results):
-        if not all(is_believed(record) for record in result.records.values()):
+        if not all(is_final(record) for record in result.records.values()):
             left_out += 1
         elif result.keys:
             judged.append(position)
@@ -117,7 +117,7 @@ def _change(folder: str | Path, item: SampleResult, judge: Judge, options: Optio
     records, keys = judge.judge_with_keys(item.sample, list(item.keys), options, Journal())
     # In this order the judgements that others need come first.
     for name, record in records.items():
-        if is_believed(record) and keys[name] != item.keys.get(name):
+        if is_final(record) and keys[name] != item.keys.get(name):
             raise InputError(
                 f"{folder}: {name} of sample {item.sample.id} can't be made again as it was: this version of "
                 f"localeval or its prompts, the embedder, the classifier or {run_folder.SAMPLES} is not the "

@@ -16,8 +16,8 @@ from localeval.engine.engine import Engine
 from localeval.engine.grammar import Grammar
 from localeval.engine.llama import Logits
 from localeval.engine.speculation import NgramIndex
+from localeval.judgements.replies import YesOrNo
 from localeval.judgements.statements import StatementsReply
-from localeval.judgements.support import DirectReply
 
 
 class Mixed(BaseModel):
@@ -80,7 +80,7 @@ def test_the_mass_of_a_verdict_is_what_yes_and_no_have_among_all_tokens(tiny: En
     """While their probabilities are those of one against the other."""
     tokenize = tiny.llama.tokenize
     (yes,), (no,), (other,) = (tokenize(text) for text in (b"yes", b"no", b"t"))
-    decoder = ReplyDecoder[DirectReply](compiled(tiny, DirectReply), tokenize(b"Tea?"), NgramIndex(()), 0)
+    decoder = ReplyDecoder[YesOrNo](compiled(tiny, YesOrNo), tokenize(b"Tea?"), NgramIndex(()), 0)
     logits = np.full(tiny.llama.n_vocab, -np.inf, dtype=np.float32)
     logits[[yes, no, other]] = np.log([0.2, 0.1, 0.7])
     decoder.advance([logits])

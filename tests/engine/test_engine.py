@@ -18,8 +18,9 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong
 from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError, ModelBroken
+from localeval.judgements.deciders import ReasonedReply
+from localeval.judgements.replies import YesOrNo
 from localeval.judgements.statements import StatementsReply
-from localeval.judgements.support import DirectReply, ReasonedReply
 from localeval.prompts import PromptPrefix
 from tests.commands import said
 from tests.tiny import CHATML, write_tiny_model, write_tiny_spm
@@ -96,10 +97,10 @@ def test_items_that_begin_alike_share_these_tokens_and_see_their_own_words_alone
     """Shared rows move the last bits, as every batch does, and no more: an item never reads another's end."""
     asked = [f"{start * 9} {end}" for start in ("tea ", "rain ", "hill ") for end in "abc"]
     before = tiny.spent
-    together = tiny.generate(PREFIX, "context", asked, DirectReply)
+    together = tiny.generate(PREFIX, "context", asked, YesOrNo)
     assert tiny.spent.since(before).items < 0.6 * sum(map(tiny.count, asked))
     for item, reply in zip(asked, together, strict=True):
-        (alone,) = tiny.generate(PREFIX, "context", [item], DirectReply)
+        (alone,) = tiny.generate(PREFIX, "context", [item], YesOrNo)
         assert reply.probabilities["verdict"] == pytest.approx(alone.probabilities["verdict"], abs=1e-4)
     assert len({reply.probabilities["verdict"]["yes"] for reply in together}) == len(asked)
 
@@ -117,13 +118,13 @@ def test_draws_follow_their_seed_and_differ_between_items(tiny: Engine) -> None:
 def test_text_that_does_not_fit_is_refused_or_asked_in_chunks(tiny: Engine, tiny_path: Path) -> None:
     before = tiny.spent.total
     words = "word " * 9000
-    assert "8192 possible" in said(ContextTooLong, tiny.generate, PREFIX, words, ["item"], DirectReply)
+    assert "8192 possible" in said(ContextTooLong, tiny.generate, PREFIX, words, ["item"], YesOrNo)
     room = 8192 - 64 - tiny.count("item")  # 64 are left for what a reply has besides its text
     said(ContextTooLong, tiny.read, "w" * (room + 1), "item", 0)
     assert tiny.spent.total == before
     assert len(tiny.read("w" * room, "item", 0).ends) == tiny.count("item")
     asked = ["x" * 2000 + str(i) for i in range(9)]
-    assert len(tiny.generate(PREFIX, "context", asked, DirectReply)) == 9
+    assert len(tiny.generate(PREFIX, "context", asked, YesOrNo)) == 9
     with closing(Engine([tiny_path], EngineSettings(n_ctx=2048, n_threads=1, width=1))) as engine:
         first, second = engine.generate(PREFIX, "tea tea tea", [TEXTS[0]] * 2, StatementsReply, budget=60)
     assert min(first.decoded, second.decoded) > 0  # an item at a time, drafts included
@@ -138,7 +139,7 @@ def test_what_cant_judge_is_refused(tiny_path: Path, tmp_path: Path, monkeypatch
     ):
         refused = pytest.raises(ModelBroken, match=rf"{path.name}.*{why}")
         with refused, closing(Engine([path], EngineSettings(n_threads=1))) as engine:
-            engine.generate(PREFIX, "context", ["item"], DirectReply)
+            engine.generate(PREFIX, "context", ["item"], YesOrNo)
     short = write_tiny_model(tmp_path / "short.gguf", trained=2047)
     enough = write_tiny_model(tmp_path / "enough.gguf", trained=2048)
     for path, remedy in ((tiny_path, "16384"), (short, "2047 .*another model"), (enough, "2048 .*most 2048")):
@@ -150,7 +151,7 @@ def test_what_cant_judge_is_refused(tiny_path: Path, tmp_path: Path, monkeypatch
     assert "the heads of enough.gguf have 16; leave cache_type out" in refusal
     Engine([enough], EngineSettings(n_ctx=2048)).close()
     with closing(Engine([write_tiny_spm(tmp_path / "plain.gguf", prefix=False)])) as engine:  # it puts none
-        assert engine.generate(PREFIX, "context", ["item"], DirectReply)[0].value.verdict in ("yes", "no")
+        assert engine.generate(PREFIX, "context", ["item"], YesOrNo)[0].value.verdict in ("yes", "no")
 
 
 # Chat formats come from the model's own file, and texts never pass through them.
