@@ -60,22 +60,18 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     finder = _RecordFinder(path, config.engine.model_dump(), inputs_by)
     scored = ScoredSamples(samples, finder.lines, signature)
     # A reason explains a verdict, so it is kept only where the verdicts are decided as before.
-    keeps_reasons = curves == config.signature.calibration and choices.threshold == config.signature.threshold
-    missing: dict[str, list[str]] = defaultdict(list)
+    run = config.signature
+    keeps_reasons = curves == run.calibration and choices.threshold == run.threshold
     for position, sample in enumerate(samples):
-        known_keys = stored.samples[position].keys if stored else {}
-        required = [name for metric in scorable(selected, sample) for name in metric.judgements]
-        records, keys = finder.find_all(sample, required, known_keys)
-        for judgement in with_needs(required):
-            if judgement.name not in records:
-                missing[judgement.name].append(sample.id)
-        if missing:
-            continue
-        if keeps_reasons and "support" in keys and "reasons" in known_keys:
-            keys["reasons"] = known_keys["reasons"]
-        scored.put(position, score_records(sample, selected, records, keys, choices, curves))
-    if missing:
-        raise _incomplete(folder, missing, config.metrics, selected)
+        stored_keys = stored.samples[position].keys if stored else {}
+        records, keys = finder.find_all(sample, _required(selected, sample), stored_keys)
+        # Where something is missing, the other samples are looked at only to name all that is.
+        if not finder.missing:
+            if keeps_reasons:
+                keys |= _keys_of_reasons(keys, stored_keys)
+            scored.put(position, score_records(sample, selected, records, keys, choices, curves))
+    if finder.missing:
+        raise _incomplete(folder, finder.missing, config.metrics, selected)
     return Result(
         scored,
         [metric.name for metric in selected],
@@ -83,6 +79,18 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
         network=stored.network if stored else None,
         skipped=config.skipped,
     )
+
+
+def _required(metrics: Sequence[Metric], sample: Sample) -> list[str]:
+    """Return the judgements that a sample's scores depend on; reasons are none of them."""
+    return [name for metric in scorable(metrics, sample) for name in metric.judgements]
+
+
+def _keys_of_reasons(keys: Mapping[str, str], stored_keys: Mapping[str, str]) -> dict[str, str]:
+    """Return the key of the run's reasons under its name, where its verdicts are read; else nothing."""
+    if "support" in keys and "reasons" in stored_keys:
+        return {"reasons": stored_keys["reasons"]}
+    return {}
 
 
 def _curves(
@@ -111,34 +119,42 @@ def _signature(
 
 
 class _RecordFinder:
-    """Finds the records of samples in the journal of a run."""
+    """Finds the records of samples in the journal of a run.
+
+    missing  judgement -> ids of the samples whose record is not there
+    """
 
     def __init__(self, folder: Path, record_fingerprint: Mapping[str, Any], choices: Choices) -> None:
         self.lines = JournalFile(folder / JOURNAL)
         self._record_fingerprint = record_fingerprint
         self._choices = choices
+        self.missing: dict[str, list[str]] = defaultdict(list)
 
     def find_all(
-        self, sample: Sample, required: Sequence[str], known_keys: Mapping[str, str]
+        self, sample: Sample, required: Sequence[str], stored_keys: Mapping[str, str]
     ) -> tuple[dict[str, Record], dict[str, str]]:
         """Return the records of these judgements that are there, and their keys.
 
-        known_keys  judgement -> the key of its record in the results of the run, which may be of an older
-                    version of the judgement
+        stored_keys  judgement -> the key of its record in the results of the run, which may be of an older
+                     version of the judgement
         """
 
         def find_record(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord | None:
-            known_key = known_keys.get(judgement.name)
-            if known_key is not None:
-                record = find(self.lines, judgement, known_key)
+            stored_key = stored_keys.get(judgement.name)
+            if stored_key is not None:
+                record = find(self.lines, judgement, stored_key)
                 if record is not None:
-                    return record, known_key
+                    return record, stored_key
             inputs = judgement.inputs(sample, records, self._choices)
             key = key_of(judgement, inputs, self._record_fingerprint)
             record = find(self.lines, judgement, key)
             return None if record is None else (record, key)
 
-        return make_records(sample, required, find_record)
+        records, keys = make_records(sample, required, find_record)
+        for judgement in with_needs(required):
+            if judgement.name not in records:
+                self.missing[judgement.name].append(sample.id)
+        return records, keys
 
 
 def _incomplete(

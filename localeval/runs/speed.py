@@ -22,7 +22,7 @@ LOG = logging.getLogger("localeval")
 
 def store_speed(judge: Judge, speed: Speed) -> None:
     """Write the speed of a judge's model and settings to the user's cache folder, if the disk allows it."""
-    path = _path(judge)
+    path = speed_file(judge)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, [json.dumps(speed._asdict()) + "\n"])
@@ -35,14 +35,14 @@ def load_speed(judge: Judge) -> Speed | None:
     from localeval.engine.benchmark import Speed  # heavy: llama.cpp
 
     try:
-        fields = json.loads(_path(judge).read_bytes())
+        fields = json.loads(speed_file(judge).read_bytes())
         seconds = [float(fields[name]) for name in Speed._fields]
     except (OSError, ValueError, LookupError, TypeError):
         return None
     return Speed(*seconds)
 
 
-def _path(judge: Judge) -> Path:
-    """Return the file for all that a speed depends on: machine, model, settings and versions."""
+def speed_file(judge: Judge) -> Path:
+    """Return where the speed of a judge is kept: by machine, model, settings and versions."""
     key = {"machine": [platform.node(), platform.machine()], "engine": judge.record_fingerprint()}
     return user_cache_path("localeval") / "speeds" / f"{digest(key)}.json"

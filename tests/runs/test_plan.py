@@ -18,7 +18,8 @@ from localeval.fitted.files import file_text
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.summary import choose_metrics
 from localeval.options import Options
-from localeval.runs.plan import PLAN, Work, make_plan
+from localeval.runs.plan import PLAN, Work, make_plan, with_stored_speed
+from localeval.runs.speed import load_speed, speed_file, store_speed
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from tests.commands import localeval
@@ -191,6 +192,30 @@ def test_the_speed_is_of_the_faster_of_two_rounds(tiny_path: Path, monkeypatch: 
     monkeypatch.setattr("localeval.engine.benchmark.time", clock)
     speed = measure(tiny_path, EngineSettings(n_ctx=2048, n_threads=1, width=8), behind=100)
     assert speed == Speed(prefill=512 / 512, token=512 / 8 / 16, step=24 / 8)
+
+
+SPEED = Speed(prefill=0.01, token=0.02, step=0.05)
+
+
+def test_the_plan_before_a_run_has_the_speed_that_was_measured_last(tiny_judge: Judge) -> None:
+    before = planned(tiny_judge, SHIPPED[:1], "faithfulness", statements="sentences")
+    assert with_stored_speed(before, tiny_judge).seconds is None
+    store_speed(tiny_judge, SPEED)
+    assert with_stored_speed(before, tiny_judge).seconds == SPEED.cost(before.spent)
+
+
+def test_a_speed_is_known_for_the_same_model_and_settings_only() -> None:
+    store_speed(fake_judge(FakeEngine([], n_ctx=2048)), SPEED)
+    assert load_speed(fake_judge(FakeEngine([], n_ctx=2048))) == SPEED
+    assert load_speed(fake_judge(FakeEngine([], n_ctx=4096))) is None
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1, 2, 3]", '{"prefill": "fast", "token": 1, "step": 1}'])
+def test_a_speed_whose_file_is_damaged_is_not_known(content: str) -> None:
+    judge = fake_judge(FakeEngine([], n_ctx=3072))
+    store_speed(judge, SPEED)
+    speed_file(judge).write_text(content)
+    assert load_speed(judge) is None
 
 
 def test_the_command_only_plans(tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
