@@ -136,6 +136,7 @@ class Judge:
         `EngineSettings`.
 
         The judge's file is checked and its vocabulary opened now; weights are loaded at the first question.
+        A file that is not the catalog's is tried in another process before, once for a machine and settings.
 
         Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting.
         """

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from localeval.errors import InputError
 from localeval.prompts import Prompt, find_form, is_prompt_text, load_prompt, read_file, text_of
-from localeval.system.arguments import STRICT, Number, Settings, Whole
+from localeval.system.arguments import STRICT, Int, Number, Settings
 from localeval.text.display import shorten
 
 
@@ -99,8 +99,8 @@ class Options(Settings):
     threshold: Annotated[Number, _ONLY_ARITHMETIC] = Field(
         default=0.5, ge=0, le=1, description="Probability from which a verdict counts as yes."
     )
-    seed: Whole = Field(default=0, ge=0, le=2**32 - 1, description="Seed of all draws.")
-    questions: Whole = Field(
+    seed: Int = Field(default=0, ge=0, le=2**32 - 1, description="Seed of all draws.")
+    questions: Int = Field(
         default=10, ge=1, le=100, description="Questions that answer_relevance draws from the response."
     )
     temperature: Number = Field(default=0.5, ge=0, le=2, description="Of the draws; at 0 they are all equal.")

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval import METRICS, Sample, Score
-from localeval.claims.overlap import context_sentences
+from localeval.claims.evidence import context_sentences
 from localeval.judgements import Failure
 from localeval.judgements.needed_sentences import NeededRecord, NeededSentence
 from localeval.judgements.questions import Drawn, QuestionsRecord

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, PlainSerializer
 
 from localeval.analysis import agreement
 from localeval.analysis.labels import group, judged_column, user_column
-from localeval.claims.overlap import terms
+from localeval.claims.terms import terms
 from localeval.errors import InputError
 from localeval.judgements.context import response_of
 from localeval.metrics import Metric, Score

@@ -27,7 +27,7 @@ from localeval.runs.evaluate import NetworkCount, RunSetup, score_run
 from localeval.runs.pool import InProcessPool
 from localeval.runs.result import Result
 from localeval.samples import Sample, Samples, check_columns, is_table, read_samples
-from localeval.system.arguments import STRICT, Number, Settings, Whole
+from localeval.system.arguments import STRICT, Int, Number, Settings
 from localeval.text.display import shorten
 
 
@@ -49,7 +49,7 @@ class RunConfig(Settings):
     max_workers: Any = 16
     exception_types: Any = (Exception,)
     log_tenacity: Any = False
-    seed: Whole | None = None
+    seed: Int | None = None
 
 
 class EvaluationDataset:

@@ -18,6 +18,7 @@ from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
+from localeval.judgements.decision import statement_language
 from localeval.metrics import METRICS, Metric, Score
 from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.summary import undefined_reason
@@ -166,7 +167,7 @@ class OriginalMetric(AbstractContextManager[Any]):
             name = sample_result.sample.id or "this sample"
             if score.status != "scored":
                 notes.setdefault(f"{score.status} ({score.reason})", []).append(name)
-            if getattr(sample_result.records.get("statements"), "language", "") == "other":
+            if statement_language(sample_result.decisions()) == "other":
                 notes.setdefault("neither English nor Chinese", []).append(name)
         for note, ids in notes.items():
             LOG.warning("%s: %s: %s.", self.column, note, join_some(ids, MAX_NAMED))

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
-from localeval.claims.overlap import context_sentences
+from localeval.claims.evidence import context_sentences
 from localeval.engine.batching import MAX_WINDOWS, split_windows
 from localeval.prompts import join
 

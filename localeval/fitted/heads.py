@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import Field, PlainSerializer
 
-from localeval.claims.overlap import TERM, source_terms, term_recall, unsupported_numbers
+from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
+from localeval.claims.terms import TERM
 from localeval.errors import InputError
 from localeval.fitted.files import MAX_WEIGHT, Fitted, FittedRow, Weight, load_fitted
 from localeval.fitted.logits import sigmoid
@@ -140,7 +141,8 @@ class Head(FittedRow):
     long_answers  how many of the answers that it was fitted to have three sentences or more
     """
 
-    KIND, COMMAND = "heads", "fit"
+    KIND = "heads"
+    COMMAND = "fit"
 
     form: str
     layer: int = Field(ge=0, le=MAX_LAYERS)

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.claims.account import Reason
+from localeval.claims.reasons import Reason
 from localeval.fitted.curves import Curve
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.samples import Sample
-from localeval.text.language import language, strip_thinking
+from localeval.text.language import language
+from localeval.text.thoughts import strip_thinking
 
 
 class Record(BaseModel):

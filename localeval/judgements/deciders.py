@@ -8,8 +8,9 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from localeval.claims.account import main_clause
-from localeval.claims.overlap import Evidence, context_sentences, rank_sentences, source_terms
+from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
+from localeval.claims.main_clause import main_clause
+from localeval.claims.sources import source_terms
 from localeval.engine.interface import Reply, TreeEngine
 from localeval.judgements.base import Choices, Inputs, Models
 from localeval.judgements.bindings import Binding, bounded, find_bindings

@@ -25,18 +25,20 @@ from localeval.errors import FolderError, InputError
 from localeval.judgements.base import JUDGEMENTS, AnyJudgement, Inputs
 from localeval.judgements.context import Failure, Record
 from localeval.samples import Sample
-from localeval.system.files import left_over_lock, lock_file, parsing, sync_folder, write_all
+from localeval.system.files import parsing, sync_folder
+from localeval.system.locks import left_over_lock, lock_file
+from localeval.system.spooled import write_all
 from localeval.system.versions import digest
 from localeval.text.display import join_some
 
 LOG = logging.getLogger("localeval")
 
-JOURNAL, LOCK = "journal.jsonl", ".lock"
-LOCK_NOTE = (
-    ".lock.pid"  # which process holds the lock; on Windows nobody else can read the locked file itself
-)
-SECONDS_UNFORCED = 1.0
-MOST_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
+JOURNAL = "journal.jsonl"
+LOCK = ".lock"
+# Which process holds the lock: on Windows nobody else can read the locked file itself.
+LOCK_NOTE = ".lock.pid"
+SYNC_SECONDS = 1.0  # between two syncs to the disk
+MAX_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
 
 _HEAD = b'{"key":'  # then the key; in lines of an earlier state after a space
 _CHECK = b', "check": "'  # then the first 16 hex digits of the sha256 of all bytes before it
@@ -91,7 +93,8 @@ class JournalFile:
 
     def entry(self, key: str) -> dict[str, Any] | None:
         """Return the whole line under `key`, or None as `get` does."""
-        if (offset := self._offsets.get(hash(key))) is None:
+        offset = self._offsets.get(hash(key))
+        if offset is None:
             return None
         with self._open() as file:
             file.seek(offset)
@@ -144,7 +147,7 @@ class Journal:
     def __init__(self, folder: Path | None = None, known: Sequence[JournalFile] = ()) -> None:
         self.lines: JournalFile | None = None
         self._known = known
-        self._limit: int | None = MOST_IN_MEMORY
+        self._limit: int | None = MAX_IN_MEMORY
         self._memory: dict[str, dict[str, Any]] = {}  # the least recently used first
         self._synced_at = 0.0
         if folder is None:
@@ -201,7 +204,7 @@ class Journal:
         line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
         try:
             write_all(self._file, line)
-            if time.monotonic() - self._synced_at >= SECONDS_UNFORCED:
+            if time.monotonic() - self._synced_at >= SYNC_SECONDS:
                 os.fsync(self._file.fileno())
                 self._synced_at = time.monotonic()
         except OSError as error:
@@ -227,7 +230,7 @@ class Journal:
         try:
             yield
         finally:
-            self._limit = MOST_IN_MEMORY
+            self._limit = MAX_IN_MEMORY
             self._forget_beyond_limit()
 
     def _forget_beyond_limit(self) -> None:
@@ -263,7 +266,8 @@ class Journal:
 
 def find(journal: Journal | JournalFile, judgement: AnyJudgement, key: str) -> Record | None:
     """Return a judgement's stored record or None. Raises InputError if its fields are wrong."""
-    if (stored := journal.get(key)) is None:
+    stored = journal.get(key)
+    if stored is None:
         return None
     description = f"the journal's line of {judgement.name} with the key {key[:16]}..."
     with parsing(description, "take it out, and give the run's `evaluate` command again."):
@@ -317,7 +321,8 @@ class JournaledRecords(Mapping[str, Record]):
     __slots__ = ("_lines", "at")
 
     def __init__(self, lines: JournalFile, keys: Mapping[str, str]) -> None:
-        self._lines, self.at = lines, keys
+        self._lines = lines
+        self.at = keys
 
     def __getitem__(self, judgement: str) -> Record:
         record = find(self._lines, JUDGEMENTS[judgement], self.at[judgement])

@@ -8,7 +8,8 @@ from localeval.claims.account import Account, Claim, account
 from localeval.judgements.base import Inputs
 from localeval.judgements.context import UnjudgedText
 from localeval.samples import Sample
-from localeval.text.language import find_thoughts, language, strip_thinking
+from localeval.text.language import language
+from localeval.text.thoughts import find_thoughts, strip_thinking
 
 Column = Literal["response", "reference"]
 

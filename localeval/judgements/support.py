@@ -7,14 +7,8 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from localeval.claims.overlap import (
-    Evidence,
-    context_sentences,
-    rank_sentences,
-    source_terms,
-    term_recall,
-    unsupported_numbers,
-)
+from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
+from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
 from localeval.fitted.curves import Curve
 from localeval.judgements.base import (
     JUDGEMENTS,
@@ -56,7 +50,7 @@ class Verdict(Record):
     probability      of "supported", 0 to 1; with several windows that of the best one
     evidence         the sentence of the premise that shares most with the statement; None where none does
     reason           what the model wrote before a reasoned verdict
-    coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.claims.overlap`)
+    coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.claims.sources`)
     unknown_numbers  its numbers that do not occur in the premise
     core             the statement without asides, where it was less probable and so decided (`main_clause`)
     mass             probability that the judge, free to write anything, would begin a yes or a no there

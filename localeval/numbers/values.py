@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from decimal import Context, Decimal
-from functools import lru_cache
-from importlib import resources
 from math import gcd
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from localeval.text.word_lists import read_lists
 
 
 class Value(NamedTuple):
@@ -51,13 +50,8 @@ class Number(NamedTuple):
         return self.gives or tuple(value for reading in self.readings for value in reading)
 
 
-@lru_cache
-def tables() -> dict[str, Any]:
-    return tomllib.loads(resources.files("localeval.numbers").joinpath("numbers.toml").read_text("utf-8"))
-
-
-EN = tables()["en"]
-ZH = tables()["zh"]
+EN = read_lists("numbers", "en")
+ZH = read_lists("numbers", "zh")
 
 # Numbers that a clock time or a year can have.
 HOURS = 24
@@ -163,12 +157,7 @@ def clock_readings(hour: int, minute: int, half: str) -> tuple[Reading, ...]:
 
     half  "a" for a.m., "p" for p.m., "" for a time that does not say
     """
-    hours = [hour]
-    if half and hour <= HALF_DAY:
-        hours = [hour % HALF_DAY + (HALF_DAY if half == "p" else 0)]
-    elif hour < HALF_DAY:
-        hours.append(hour + HALF_DAY)
-    readings: list[Reading] = [(Value(f"{h}:{minute:02}", "clock"),) for h in hours]
+    readings: list[Reading] = [(Value(f"{h}:{minute:02}", "clock"),) for h in _hours_of_day(hour, half)]
     kinds = ("",) if half else ("hour", "")
     for kind in kinds:
         parts = [Value(str(hour), kind)]
@@ -176,3 +165,18 @@ def clock_readings(hour: int, minute: int, half: str) -> tuple[Reading, ...]:
             parts.append(plain_value(minute))
         readings.append(tuple(parts))
     return tuple(readings)
+
+
+def _hours_of_day(hour: int, half: str) -> list[int]:
+    """Return the hours from 0 to 24 that a time may mean.
+
+    >>> _hours_of_day(3, "p"), _hours_of_day(3, ""), _hours_of_day(15, "")
+    ([15], [3, 15], [15])
+    """
+    if half == "p" and hour <= HALF_DAY:
+        return [hour % HALF_DAY + HALF_DAY]
+    if half == "a" and hour <= HALF_DAY:
+        return [hour % HALF_DAY]
+    if hour < HALF_DAY:
+        return [hour, hour + HALF_DAY]
+    return [hour]

@@ -23,7 +23,8 @@ from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
 from localeval.report.view import Disagreement
 from localeval.samples import Sample, Skipped
-from localeval.system.files import SpooledLines, StoredSequence, atomic_write, writing_to
+from localeval.system.files import atomic_write, writing_to
+from localeval.system.spooled import SpooledLines, StoredSequence
 
 
 class ScoredSamples(StoredSequence[SampleResult]):

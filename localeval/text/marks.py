@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from localeval.text import wording
+from localeval.text.content_words import bare, words_of
 from localeval.text.display import one_line
+from localeval.text.script import BASIC_HAN
 from localeval.text.sentences import has_words
+from localeval.text.word_lists import read_lists
 
-# Longer text is no mark and no entry of a list of sources.
-_LONGEST_SOURCE = 250
+# Characters: a longer text is no mark and no entry of a list of sources.
+_MAX_SOURCE = 250
 
 _NUMBERS = r"\^?[sS]?\d{1,3}(?:\s*[,;、–-]\s*\^?[sS]?\d{1,3})*\^?"
-_PASSAGE = (
-    r"(?:passages?|contexts?|docs?|documents?|sources?|paragraphs?|texts?|chunks?|references?|refs?"
-    r"|段落|资料|文档|文章|材料|上下文|来源)"
-)
+_PASSAGE_NAMES = read_lists("text", "en")["passage_names"] + read_lists("text", "zh")["passage_names"]
+_PASSAGE = rf"(?:{'|'.join(_PASSAGE_NAMES)})"
 _PASSAGES = (
     rf"{_PASSAGE}\s*[#:：]?\s*\d{{1,3}}"
     rf"(?:\s*(?:,|and|or|to|&|-|–|、|，|和|与|及|至)\s*(?:and\s+)?(?:{_PASSAGE}\s*)?\d{{1,3}})*"
@@ -41,7 +41,7 @@ _ATTRIBUTE = re.compile(r"\s([A-Za-z-]{1,20})(?:=(?:\"[^\"]*\"|'[^']*'|[^\s\"']+
 _INITIAL = re.compile(r"(?<!\w)[A-Z]\.|\bet al\b")
 _LATIN_WORD = re.compile(r"[A-Za-z]+")
 _ENTRY_MARK = re.compile(r"\s*(?:[-*+•]\s+)?(?:\[\^?\w{1,3}\]:?|\(?\d{1,2}[.)、]|\^?\d{1,2}\.)?\s*")
-_LABEL = re.compile(r"[\W_]*([A-Za-z]{3,14}|[一-鿿]{2,4})[\W_]*?[:：]\s*[*_]*")
+_LABEL = re.compile(rf"[\W_]*([A-Za-z]{{3,14}}|[{BASIC_HAN}]{{2,4}})[\W_]*?[:：]\s*[*_]*")
 _BRACKETED = re.compile(r"[(（\[【<]([^()（）\[\]【】<>]*)[)）\]】>][.。]?")
 _ADDRESS = re.compile(
     r"<?(?:https?://|www\.)[^\s<>]+>?|(?:[\w-]+\.)+[a-z]{2,6}(?:/\S*)?|[\w.-]*\.[\w.-]+(?:/[\w.-]+)+/?",
@@ -75,7 +75,7 @@ def without_tags(text: str) -> str:
 
 def _replacement_of_tag(tag: re.Match[str]) -> str:
     attributes = {name.lower() for name in _ATTRIBUTE.findall(tag[2])}
-    is_plain = tag[1].lower() in wording.words_of("tags") and attributes <= wording.words_of("attributes")
+    is_plain = tag[1].lower() in words_of("tags") and attributes <= words_of("attributes")
     return " " if is_plain else tag[0]
 
 
@@ -110,7 +110,7 @@ def is_source_heading(text: str) -> bool:
     >>> is_source_heading("**Sources:**"), is_source_heading("参考资料："), is_source_heading("Results")
     (True, True, False)
     """
-    return wording.bare(text) in wording.words_of("source_labels")
+    return bare(text) in words_of("source_labels")
 
 
 def is_source(text: str, listed: bool = False) -> bool:
@@ -123,32 +123,49 @@ def is_source(text: str, listed: bool = False) -> bool:
     >>> is_source("Sources: 12 people praised her"), is_source("The Mill (1820)", listed=True)
     (False, True)
     """
-    if len(text) > _LONGEST_SOURCE:
+    if len(text) > _MAX_SOURCE:
         return False
+    entry = _without_frame(text)
+    label = _LABEL.match(entry)
+    if label and label[1].lower() in words_of("source_labels"):
+        listed = True
+        entry = entry[label.end() :]
+    unmarked = _ENTRY_MARK.sub("", entry, count=1)
+    name = without_passages(unmarked).strip("*_ .。")
+    if not has_words(name):
+        # Only the number of a passage, or of an entry behind a label.
+        return has_words(unmarked) or bool(label and has_words(entry))
+    if _names_place(name):
+        return True
+    link = _LINK.fullmatch(name)
+    if link:
+        return listed or _names_file(link[1]) or not has_words(link[1])
+    return listed and _is_dated_title(_LINK.sub(" ", name))
+
+
+def _without_frame(text: str) -> str:
+    """Return an entry of a list of sources on one line, without the marks and brackets around it."""
     entry = one_line(text).strip("*_>• ")
     in_brackets = _BRACKETED.fullmatch(entry)
     if in_brackets:
         entry = in_brackets[1].strip()
-    marked = _ENTRY_MARK.match(entry)
-    if marked and marked.end() < len(entry):
-        entry = entry[marked.end() :].strip("*_ ")
-    label = _LABEL.match(entry)
-    if label and label[1].lower() in wording.words_of("source_labels"):
-        listed = True
-        entry = entry[label.end() :]
-    unmarked = _ENTRY_MARK.sub("", entry, count=1)
-    rest = without_passages(unmarked).strip("*_ .。")
-    if not has_words(rest):
-        return has_words(unmarked) or bool(label and has_words(entry))
-    if _ADDRESS.fullmatch(rest) or _FILE.fullmatch(rest) or _PAGE.fullmatch(rest):
-        return True
-    link = _LINK.fullmatch(rest)
-    if link:
-        names_file = _ADDRESS.fullmatch(link[1]) or _FILE.fullmatch(link[1])
-        return listed or bool(names_file) or not has_words(link[1])
-    if listed and _LINK.search(rest):
-        rest = _LINK.sub(" ", rest)
-    return listed and bool(_TITLE_WITH_YEAR.fullmatch(rest)) and _is_title(rest)
+    mark = _ENTRY_MARK.match(entry)
+    if mark and mark.end() < len(entry):
+        entry = entry[mark.end() :].strip("*_ ")
+    return entry
+
+
+def _names_file(text: str) -> bool:
+    return bool(_ADDRESS.fullmatch(text) or _FILE.fullmatch(text))
+
+
+def _names_place(text: str) -> bool:
+    """Return whether a text is an address, a file, or a title with its page."""
+    return _names_file(text) or bool(_PAGE.fullmatch(text))
+
+
+def _is_dated_title(text: str) -> bool:
+    return bool(_TITLE_WITH_YEAR.fullmatch(text)) and _is_title(text)
 
 
 def _is_title(entry: str) -> bool:

@@ -13,6 +13,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
 
+from localeval.text.script import IDEOGRAPHS
+
 # Zero-width characters, marks of direction and soft hyphens: a reader sees none of them.
 _INVISIBLE = "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 # Accents that follow their letter, and the vowels of Korean syllables.
@@ -30,12 +32,12 @@ _SEGMENT = re.compile(
     rf"|(?P<kept>[{_KEPT}])"
     rf"|(?P<fraction>[{_FRACTIONS}])"
     # Most characters are as NFKC writes them: ASCII without the hyphen, and Chinese.
-    rf"|(?P<plain>[\x00-\x2c\x2e-\x7f\u3001\u3002\u3400-\u4dbf\u4e00-\u9fff]+(?![{_COMBINING}]))"
+    rf"|(?P<plain>[\x00-\x2c\x2e-\x7f\u3001\u3002{IDEOGRAPHS}]+(?![{_COMBINING}]))"
     rf"|(?P<other>[\s\S][{_COMBINING}]*)"
 )
 _FULL_WIDTH_DIGIT = re.compile("[０-９]")
 _FULL_WIDTH_GROUP = re.compile("[０-９]{3}(?![０-９])")
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_HAN = re.compile(f"[{IDEOGRAPHS}]")
 
 
 class Normalised(NamedTuple):

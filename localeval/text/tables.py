@@ -6,14 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from localeval.text import wording
+from localeval.text.content_words import known_words, news, words_of
+from localeval.text.script import UNIFIED_HAN
 from localeval.text.sentences import has_words
 
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t:|-]*)?")  # below the header of a table
 _DIGIT = re.compile(r"\d")
-_HAN = re.compile("[㐀-鿿]")
+_HAN = re.compile(f"[{UNIFIED_HAN}]")
 _CELL_MARKS = "*_` \t"
-_LONGEST_NAME = 5  # words of a column's name; a Han character counts a half
+_MAX_NAME_WORDS = 5  # words of a column's name; a Han character counts a half
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _names_columns(header: Sequence[str], rows: Sequence[Sequence[str]], questio
     all cells below it have. In a table of two columns this must hold for the second one: in a list of keys
     and values the first row is data.
     """
-    known = wording.known_words(question)
+    known = known_words(question)
     places = range(1, len(header)) if len(header) == 2 else range(len(header))
     return any(_names_column(header, place, rows, known) for place in places)
 
@@ -100,10 +101,10 @@ def _names_column(
     header: Sequence[str], place: int, rows: Sequence[Sequence[str]], known: frozenset[str]
 ) -> bool:
     name = header[place]
-    if not has_words(name) or _length(name) > _LONGEST_NAME:
+    if not has_words(name) or _length(name) > _MAX_NAME_WORDS:
         return False
-    listed = wording.words_of("columns")
-    if name.lower() in listed or not wording.news(name, known, "function", "frames", "columns"):
+    listed = words_of("columns")
+    if name.lower() in listed or not news(name, known, "function", "frames", "columns"):
         return len(header) > 2 or not _DIGIT.search(name)
     is_plain = not _DIGIT.search(name) and name[:1].isupper() == header[0][:1].isupper()
     below = [row[place] for row in rows if place < len(row) and has_words(row[place])]

@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localeval import Sample
-from localeval.claims.account import Account, account, extract_claims, main_clause
-from localeval.claims.overlap import source_terms
+from localeval.claims.account import Account, account, extract_claims
+from localeval.claims.main_clause import main_clause
+from localeval.claims.sources import source_terms
 from localeval.judgements.journal import Journal
 from localeval.options import Options
 from localeval.testing import FakeEngine, fake_judge

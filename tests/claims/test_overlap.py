@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localeval import evaluate
-from localeval.claims import overlap
+from localeval.claims.evidence import context_sentences, rank_sentences
 from localeval.claims.fidelity import omits
-from localeval.claims.overlap import source_terms, unsupported_numbers
+from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
 from localeval.judgements.deciders import closest_evidence
 from localeval.numbers.values import Value
 from localeval.testing import FakeEngine, fake_judge
@@ -64,14 +64,14 @@ def test_unknown_numbers_are_found() -> None:
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, contexts: list[str]) -> None:
     terms = source_terms([*contexts, statement])
-    assert (overlap.term_recall(statement, terms), unsupported_numbers(statement, terms)) == (1, ())
-    assert 0 <= overlap.term_recall(statement, source_terms(contexts)) <= 1
+    assert (term_recall(statement, terms), unsupported_numbers(statement, terms)) == (1, ())
+    assert 0 <= term_recall(statement, source_terms(contexts)) <= 1
 
 
 def test_long_runs_of_signs_and_words_take_no_longer_than_others_and_make_no_endless_number() -> None:
     with timed() as took:
         for text in ("1," * 50_000, "1,111" * 20_000, "passage" + " " * 99_999, "万" * 99_999, "9" * 99_999):
-            overlap.numbers(text)
+            unsupported_numbers(text, source_terms([]))
             source_terms([text])
     assert took.seconds < 5
     for words, number in (("five hundred and " * 2200, "500"), ("hundred " * 2200, "100")):
@@ -88,9 +88,9 @@ def test_a_verdict_keeps_what_was_seen_of_its_statement() -> None:
 
 def test_a_second_sentence_adds_three_twentieths_of_the_weight() -> None:
     """Tea is 1 of 6 terms, or 1 of 7, all of one weight; a term that no sentence has weighs as much."""
-    sentences = overlap.context_sentences(["Red green blue brown black white.", "Tea."])
+    sentences = context_sentences(["Red green blue brown black white.", "Tea."])
     for more, number in (("", 2), (" white", 1), (" zebra", 1)):
-        (ranked,) = overlap.rank_sentences([f"Red green blue brown black{more} tea."], sentences, 2)
+        (ranked,) = rank_sentences([f"Red green blue brown black{more} tea."], sentences, 2)
         assert len(ranked) == number, more
 
 

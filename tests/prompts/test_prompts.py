@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from localeval import prompts
-from localeval.claims import overlap
+from localeval.claims import evidence
 from localeval.claims.fidelity import changes_negation, changes_qualifier, exchanges, omits
 from localeval.errors import InputError, PromptError
 from localeval.judgements.deciders import ReasonedReply, closest_evidence
@@ -61,7 +61,7 @@ def test_worked_statements_say_what_their_sentence_says(language: str) -> None:
 
 
 def test_worked_verdicts_have_the_two_closest_sentences_in_view(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlap, "LEAST_ADDED", 0)
+    monkeypatch.setattr(evidence, "MIN_ADDED_SHARE", 0)
     for example in load_prompt("support", "en").examples:
         statements = [item["statement"] for item in example.items]
         closest = closest_evidence(statements, (example.model_extra or {})["contexts"])

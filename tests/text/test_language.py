@@ -2,7 +2,8 @@
 
 from localeval import evaluate
 from localeval.testing import FakeEngine, fake_judge
-from localeval.text.language import language, strip_thinking
+from localeval.text.language import language
+from localeval.text.thoughts import strip_thinking
 
 FOREIGN = """\
 D'après le document, le pont a été fermé pendant deux ans.
