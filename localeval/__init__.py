@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from localeval.errors import NetworkRefused as NetworkRefused
     from localeval.errors import NotComparable as NotComparable
     from localeval.judge import Judge as Judge
+    from localeval.judgements import register_judgement as register_judgement
     from localeval.metrics import METRICS as METRICS
     from localeval.metrics import Metric as Metric
     from localeval.metrics import Score as Score
@@ -46,6 +47,7 @@ _MODULES = {
     "engine.architectures": ["Architecture", "register_architecture"],
     "errors": ["InputError", "LocalevalError", "ModelError", "NetworkRefused", "NotComparable"],
     "judge": ["Judge"],
+    "judgements": ["register_judgement"],
     "metrics": ["METRICS", "Metric", "Score", "register"],
     "report.formats": ["register_format"],
     "runs.evaluate": ["aevaluate", "evaluate", "plan"],

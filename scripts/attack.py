@@ -17,11 +17,11 @@ from localeval import Judge, Sample
 from localeval.claims.evidence import context_sentences, rank_sentences
 from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
 from localeval.fitted.heads import head_digests
-from localeval.judgements import JUDGEMENTS, reading
+from localeval.judgements import JUDGEMENTS
 from localeval.judgements.context import NoHead
+from localeval.judgements.deciders import MAX_CLOSEST, Asked, ask_about
 from localeval.judgements.journal import Journal
-from localeval.judgements.reading import GroundingRecord
-from localeval.judgements.support import CLOSEST, judge_support
+from localeval.judgements.reading import GroundingRecord, read, reading_inputs
 from localeval.metrics.statistics import difference_interval
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import DEFAULTS
@@ -182,13 +182,13 @@ def _opening(text: str, language: str) -> str:
 
 def _ask(cases: Sequence[Case], language: str, judge: Judge, journal: Journal) -> dict[Case, float]:
     """Return P(supported) of each case, judged alone: together they would decide what is shown first."""
-    context = judge.context(DEFAULTS)
-    prompt = context.options.prompt("support", language)
-    fingerprint = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompt.sha256]
+    prompt = DEFAULTS.prompt("support", language)
+    asked = Asked(prompt=prompt, reasoned=False, question=None)
+    fingerprint = [judge.record_fingerprint(), JUDGEMENTS["support"].version, prompt.sha256]
 
     def decide(case: Case) -> float:
-        closest = rank_sentences([case.statement], context_sentences(case.contexts), CLOSEST)
-        (verdict,), _ = judge_support(context, case.contexts, [case.statement], closest, language)
+        closest = rank_sentences([case.statement], context_sentences(case.contexts), MAX_CLOSEST)
+        [verdict] = ask_about(asked, case.contexts, [case.statement], closest, judge.engine).decided
         return verdict.probability
 
     return _decide_all(cases, fingerprint, language, journal, decide)
@@ -196,12 +196,13 @@ def _ask(cases: Sequence[Case], language: str, judge: Judge, journal: Journal) -
 
 def _read(cases: Sequence[Case], language: str, judge: Judge, journal: Journal) -> dict[Case, float]:
     """Return P(supported) of the one sentence of each response, as `groundedness` decides it."""
-    context = judge.context(DEFAULTS)
-    fingerprint = [judge.signature_of_engine(), head_digests(context.heads)]
+    choices = judge.choices(["grounding"], DEFAULTS)
+    fingerprint = [judge.record_fingerprint(), head_digests(choices.heads)]
 
     def decide(case: Case) -> float:
         sample = Sample(response=case.statement, retrieved_contexts=list(case.contexts))
-        return min(sentence.probability for sentence in reading.ask(context, sample, {}).sentences)
+        record = read(reading_inputs(sample, choices), judge.engine)
+        return min(sentence.probability for sentence in record.sentences)
 
     return _decide_all(cases, fingerprint, language, journal, decide)
 

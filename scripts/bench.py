@@ -18,6 +18,7 @@ from rich.table import Table
 from localeval import Judge, read_samples
 from localeval.engine.benchmark import Speed, measure
 from localeval.engine.interface import TokenUsage
+from localeval.engine.probe import probe_model
 from localeval.engine.settings import EngineSettings
 from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_JUDGE
@@ -64,8 +65,10 @@ def main(
     settings = EngineSettings(
         **{k: json.loads(v) for k, _, v in (change.partition("=") for change in changes)}
     )
-    path = resolve(name, kind="judge").path
-    speed, behind = measure(path, settings), measure(path, settings, BEHIND)
+    files = resolve(name, kind="judge")
+    probe_model(files, settings)
+    speed = measure(files.path, settings)
+    behind = measure(files.path, settings, BEHIND)
     lines = []
     with Judge.load(name, cache_prefix=False, **vars(settings)) as judge:
         for sample in read_samples(file)[:number]:

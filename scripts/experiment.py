@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from unittest import mock
 
 import click
@@ -19,12 +19,10 @@ from localeval import Judge, Sample, read_samples
 from localeval.analysis.agreement import Bootstrap
 from localeval.analysis.labels import balanced, label
 from localeval.engine.interface import ContextTooLong, Reply
-from localeval.judgements import JUDGEMENTS, Failure, support, windows
-from localeval.judgements.context import JudgeContext
+from localeval.judgements import JUDGEMENTS, Choices, Failure, Models, deciders, windows
 from localeval.judgements.journal import Journal
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
-from localeval.prompts import ANSWERS
 from localeval.system.versions import digest
 
 
@@ -71,10 +69,10 @@ class Variant:
             return reply.probabilities["verdict"][self.verdicts[0]]
 
         with (
-            mock.patch.object(support, "DirectReply", reply),
-            mock.patch.object(support, "probability_of_yes", first),
+            mock.patch.object(deciders, "YesOrNo", reply),
+            mock.patch.object(deciders, "probability_of_yes", first),
             mock.patch.object(windows, "probability_of_yes", first),
-            mock.patch.dict(ANSWERS, verdict=(*self.verdicts, "yes", "no")),
+            mock.patch.dict(cast("dict[str, Any]", deciders.ASKED_PROMPT.replies), verdict=reply),
         ):
             yield
 
@@ -128,10 +126,10 @@ def judge_support(
 ) -> Outcome:
     outcome: Outcome = {}
     with Judge.load(variant.judge, **variant.settings) as judge, Journal(output / variant.name) as journal:
-        context = judge.context(options)
+        choices = judge.choices(["support"], options)
         changed = [variant.options, variant.verdicts, variant.passages]
         prompts = [options.prompt("support", x).sha256 for x in ("en", "zh")]
-        fingerprint = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompts]
+        fingerprint = [judge.record_fingerprint(), JUDGEMENTS["support"].version, prompts]
         for sample in samples:
             record = statements[sample.id]
             if isinstance(record, Failure) or not record.flat():
@@ -140,7 +138,7 @@ def judge_support(
             if (entry := journal.get(key)) is None:
                 before, start = judge.engine.spent, time.perf_counter()
                 try:
-                    probabilities = ask(context, sample, record, variant.passages)
+                    probabilities = ask(judge, choices, sample, record, variant.passages)
                 except ContextTooLong:
                     continue
                 spent = judge.engine.spent.since(before)
@@ -155,16 +153,16 @@ def judge_support(
     return outcome
 
 
-def ask(context: JudgeContext, sample: Sample, statements: Any, passages: bool) -> list[float]:
+def ask(judge: Judge, choices: Choices, sample: Sample, statements: Any, passages: bool) -> list[float]:
     """Return the probability of each statement."""
     parts = [[text] for text in sample.retrieved_contexts or []] if passages else [sample.retrieved_contexts]
-    records = [
-        JUDGEMENTS["support"].ask(
-            context, sample.model_copy(update={"retrieved_contexts": part}), {"statements": statements}
-        )
-        for part in parts
-    ]
-    by_premise = ([v.probability for v in record.verdicts] for record in records)  # type: ignore[attr-defined]
+    models = Models(judge.engine, judge.auxiliary_models)
+    by_premise = []
+    for part in parts:
+        changed = sample.model_copy(update={"retrieved_contexts": part})
+        inputs = JUDGEMENTS["support"].inputs(changed, {"statements": statements}, choices)
+        record = JUDGEMENTS["support"].ask(inputs, models)
+        by_premise.append([verdict.probability for verdict in record.verdicts])
     return [max(probabilities) for probabilities in zip(*by_premise, strict=True)]
 
 

@@ -98,7 +98,7 @@ def test_a_run_in_a_folder_holds_no_record(tmp_path: Path, monkeypatch: pytest.M
         tracemalloc.stop()
         return size / len(result.samples)
 
-    monkeypatch.setattr("localeval.system.files.IN_MEMORY", 1)
+    monkeypatch.setattr("localeval.system.spooled.MAX_BYTES_IN_MEMORY", 1)
     evaluate(samples, scale.METRICS, judge, tmp_path / "run")
     assert bytes_per_sample(tmp_path / "run") < 1500  # 750 seen with 300 samples; in a long run 200
     assert bytes_per_sample(None) > 10_000

@@ -23,9 +23,10 @@ from localeval.analysis.card_kinds import (
 )
 from localeval.analysis.card_refit import refit
 from localeval.analysis.labels import are_pairs
-from localeval.fitted.heads import file_text
+from localeval.fitted.files import file_text
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for
+from localeval.judgements.decision import statement_language
 from localeval.judgements.journal import JOURNAL, JournalFile
 from localeval.metrics import Metric
 from localeval.metrics.signature import Signature
@@ -176,7 +177,7 @@ def _reliability(items: list[JudgedSample]) -> dict[str, Bins]:
 def _raw_languages(result: Result, metric: str, in_force: dict[str, Calibration]) -> dict[str, int]:
     """Count the scored samples in each language without a calibration in force."""
     scored = [sample for sample in result.samples if sample.scores[metric].status == "scored"]
-    counts = Counter(getattr(sample.records.get("statements"), "language", "") for sample in scored)
+    counts = Counter(statement_language(sample.decisions()) or "" for sample in scored)
     return {language: counts[language] for language in sorted(counts) if language not in in_force}
 
 

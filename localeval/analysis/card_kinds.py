@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal
+from typing import ClassVar, Generic, Literal
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from localeval.analysis.labels import (
 )
 from localeval.errors import InputError
 from localeval.judgements.calibration import RAW
-from localeval.judgements.needed_sentences import NeededRecord
+from localeval.judgements.decision import Decision, decided_in, statement_language
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import Metric
 from localeval.metrics.summary import compute
@@ -158,8 +158,9 @@ class LabelledSamples(LabelKind[JudgedSample]):
 
 def _language_of(judged: SampleResult) -> str | None:
     """Return the language of the judged response; None where nothing of it was judged or read."""
-    record = judged.records.get("statements") or judged.records.get("grounding")
-    return getattr(record, "language", None)
+    lists = judged.decisions()
+    read = (listed.language for listed in lists if listed.kind == "sentence")
+    return statement_language(lists) or next(read, None)
 
 
 def _asked_verdicts(judged: SampleResult) -> tuple[Verdict, ...]:
@@ -245,13 +246,16 @@ class LabelledSentences(LabelKind[JudgedRow]):
         return items
 
     def _item(self, row: Sample, judged: SampleResult) -> JudgedRow:
-        record: Any = judged.records["needed"]
+        passages = [
+            one
+            for one in decided_in(judged.decisions(self._options.threshold), "passage")
+            if one.column == "retrieved_contexts"
+        ]
         sentences = marked_sentences(row)
         question = row.user_input or ""
-        probabilities = [sentence.probability for sentence in record.sentences]
         scores = {
-            DECIDED: _highest(sentences, record, record.decided(self._options.threshold)),
-            NEEDED: _highest(sentences, record, probabilities),
+            DECIDED: _highest(sentences, passages, [one.is_yes for one in passages]),
+            NEEDED: _highest(sentences, passages, [one.probability or 0.0 for one in passages]),
             self._metric.baseline: [share_of_words(question, sentence.text) for sentence in sentences],
         }
         return JudgedRow(row, labels=[sentence.label for sentence in sentences], scores=scores)
@@ -286,16 +290,16 @@ def _auroc(row_labels: Sequence[int], scores: Sequence[float]) -> float:
 
 
 def _highest(
-    sentences: Sequence[LabelledSentence], record: NeededRecord, values: Sequence[float]
+    sentences: Sequence[LabelledSentence], passages: Sequence[Decision], values: Sequence[float]
 ) -> list[float]:
-    """Return for each labelled sentence the highest value of the judge's sentences that overlap it."""
+    """Return for each labelled sentence the highest value of the decided passages that overlap it."""
     highest = []
     for sentence in sentences:
         end = sentence.start + len(sentence.text)
         overlaps = [
             value
-            for judged, value in zip(record.sentences, values, strict=True)
-            if judged.context == sentence.context and judged.start < end and sentence.start < judged.end
+            for passage, value in zip(passages, values, strict=True)
+            if passage.context == sentence.context and passage.overlaps(sentence.start, end)
         ]
         highest.append(float(max(overlaps, default=0.0)))
     return highest

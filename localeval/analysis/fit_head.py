@@ -17,7 +17,9 @@ from localeval.analysis.labels import user_column
 from localeval.engine.interface import TokenValues
 from localeval.errors import InputError
 from localeval.fitted import heads
-from localeval.judgements.reading import LONG, Places, split_words
+from localeval.fitted.files import FittedFor
+from localeval.fitted.logits import sigmoid
+from localeval.judgements.reading import MIN_LONG_SENTENCES, Places, split_words
 from localeval.text.sentences import Sentence
 
 COMPONENTS = 256  # of a word's state
@@ -30,7 +32,7 @@ LEAST_SLOPE = 0.01  # of an answer's map: labels that turn the order of the sent
 Array = npt.NDArray[Any]
 
 
-def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list[heads.Head]:
+def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[heads.Head]:
     """Fit a head for each language of the answers, with figures for unseen answers.
 
     The map of words and sentences is fitted to all answers, as a judge's states are much alike in both
@@ -58,10 +60,10 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
         for i in np.flatnonzero(fold == part):
             if languages[i] not in minimums:
                 raise InputError(f"all answers in {languages[i]} are of too few groups; a head needs more.")
-            shares[i] = heads.sigmoid(minimums[languages[i]].of(per_answer[i]))
+            shares[i] = sigmoid(minimums[languages[i]].of(per_answer[i]))
     fitted_map = _fit_map(pieces)
     weights = axes @ fitted_map.word
-    word = heads.Probe(states=_rounded(weights), bias=round(fitted_map.bias - float(mean @ weights), 5))
+    word = heads.LinearMap(states=_rounded(weights), bias=round(fitted_map.bias - float(mean @ weights), 5))
     fitted = []
     for code, answer in sorted(_soft_minimums(per_answer, labels, languages, np.arange(len(labels))).items()):
         members = [i for i, language in enumerate(languages) if language == code]
@@ -86,7 +88,7 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
                 answer=heads.SoftMinimum(
                     sharpness=round(answer.sharpness / answer.slope, 5), conjunction=answer.conjunction
                 ),
-                long_answers=sum(len(per_answer[i]) >= LONG for i in members),
+                long_answers=sum(len(per_answer[i]) >= MIN_LONG_SENTENCES for i in members),
                 fitted_on={
                     "labels": len(members),
                     "supported": sum(member_labels),

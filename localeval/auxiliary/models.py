@@ -11,7 +11,7 @@ from localeval.engine.interface import EmbeddingModel, EntailmentModel
 from localeval.errors import ModelMissing
 from localeval.models import catalog
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
-from localeval.models.files import auto_embedder, whole_path
+from localeval.models.files import absolute_path, auto_embedder
 
 
 class AuxiliaryModels:
@@ -82,7 +82,7 @@ def _source(model: Any) -> str:
     if isinstance(model, str) and model in catalog.entries():
         return model
     if isinstance(model, str | os.PathLike):
-        return str(whole_path(model))
+        return str(absolute_path(model))
     from localeval.auxiliary.embedder import Embedder
     from localeval.auxiliary.hhem import Classifier
 

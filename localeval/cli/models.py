@@ -16,7 +16,7 @@ from localeval.cli.options import CLASSIFIER, EMBEDDER, JSON, JUDGE, THREADS
 from localeval.errors import InputError
 from localeval.models import ModelFiles, listing, models_dir, resolve
 from localeval.models.catalog import QUICK_START
-from localeval.models.files import whole_path
+from localeval.models.files import absolute_path
 from localeval.system.offline import offline
 from localeval.system.terminal import say
 from localeval.text.display import escaped_json
@@ -196,7 +196,7 @@ def pack_command(
         packed = collect.default_models(judge, embedder)
         if not packed:
             say("the default models are not here (localeval models fetch); the pack will have no models")
-    target = whole_path(target)
+    target = absolute_path(target)
     # Before anything is printed.
     check_target(target)
     contents = collect.choose_contents(packed, LlamaBuild(native))

@@ -14,8 +14,9 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from localeval.compat.kept_run import KeptRun, folders_of
-from localeval.compat.metrics import LOG, OPENED, Model, OriginalMetric, as_columns, close
+from localeval.compat.metrics import OPENED, Model, OriginalMetric, as_columns, close
 from localeval.engine.interface import EmbeddingModel
+from localeval.engine.prefix_cache import LOG
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics.signature import Signature
@@ -25,7 +26,7 @@ from localeval.report.tables import renamed
 from localeval.report.text import language_warnings
 from localeval.runs.result import Result, SampleResult
 from localeval.samples import Sample, check_columns, is_table, read_samples
-from localeval.system.arguments import STRICT, Number, Settings, Whole
+from localeval.system.arguments import STRICT, Int, Number, Settings
 from localeval.text.display import shorten
 
 
@@ -47,7 +48,7 @@ class RunConfig(Settings):
     max_workers: Any = 16
     exception_types: Any = (Exception,)
     log_tenacity: Any = False
-    seed: Whole | None = None
+    seed: Int | None = None
 
 
 class EvaluationDataset:
@@ -200,7 +201,7 @@ def evaluate(
     open_before, signatures = set(OPENED), list[Signature]()
     try:
         for metric in chosen:
-            metric.judge().ready([metric.metric], metric.options)
+            metric.judge().check_requirements([metric.metric], metric.options)
             signatures.append(metric.judge().signature([metric.metric], settings[metric.column]))
         with ExitStack() as stack:
             for run, signature in zip(kept.values(), signatures, strict=False):

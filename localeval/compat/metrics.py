@@ -21,6 +21,7 @@ from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements import Failure
+from localeval.judgements.decision import statement_language
 from localeval.judgements.journal import Journal
 from localeval.metrics import METRICS, Metric, Score
 from localeval.metrics.summary import compute, judgements_for, undefined_reason
@@ -151,7 +152,7 @@ class OriginalMetric(AbstractContextManager[Any]):
         if (undefined := undefined_reason(self.metric, sample)) is not None:
             return SampleResult(sample, {self.column: undefined}, {}), {}
         judge, start = self.judge(), time.monotonic()
-        judge.ready([self.metric], settings)
+        judge.check_requirements([self.metric], settings)
         records: dict[str, BaseModel] = {}
         keys: dict[str, str] = {}
         for name in judgements_for([self.metric], settings):
@@ -178,7 +179,7 @@ class OriginalMetric(AbstractContextManager[Any]):
             score, name = sample_result.scores[self.column], sample_result.sample.id or "this sample"
             if score.status != "scored":
                 notes.setdefault(f"{score.status} ({score.reason})", []).append(name)
-            if getattr(sample_result.records.get("statements"), "language", "") == "other":
+            if statement_language(sample_result.decisions()) == "other":
                 notes.setdefault("neither English nor Chinese", []).append(name)
         for note, ids in notes.items():
             LOG.warning("%s: %s: %s.", self.column, note, join_some(ids, MAX_NAMED))

@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from localeval.errors import InputError
-from localeval.system.arguments import STRICT, Settings, Whole
+from localeval.system.arguments import STRICT, Int, Settings
 
 MIN_CONTEXT = 2048  # tokens of context that any judge needs
 
@@ -32,29 +32,29 @@ class EngineSettings(Settings):
     64
     """
 
-    n_ctx: Whole = Field(
+    n_ctx: Int = Field(
         default=8192,
         ge=MIN_CONTEXT,
         le=1 << 20,
         description="Tokens of context, for prefix, context and the items of one chunk together.",
     )
-    n_threads: Whole = Field(
+    n_threads: Int = Field(
         default=0, ge=0, le=1024, description="Threads; 0 becomes the number of physical cores."
     )
-    n_gpu_layers: Whole = Field(
+    n_gpu_layers: Int = Field(
         default=0,
         ge=-1,
         le=1000,
         description="Layers on a GPU, -1 for all; needs a llama.cpp build with GPU support.",
     )
     # On a CPU a token takes a tenth longer in calls of 512 than in calls of 256.
-    n_batch: Whole = Field(
+    n_batch: Int = Field(
         default=0,
         ge=0,
         le=8192,
         description="Tokens of one call, 32 at least; 0 becomes 512 on a GPU, 256 on a CPU.",
     )
-    width: Whole = Field(default=32, ge=1, le=120, description="Items decoded together.")
+    width: Int = Field(default=32, ge=1, le=120, description="Items decoded together.")
     # Flash attention takes a third more time on a CPU.
     flash_attention: bool | None = Field(
         default=None, description="None becomes True on a GPU, and for a cache of 8 bits, which needs it."

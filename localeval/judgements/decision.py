@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from localeval.claims.evidence import Evidence
 from localeval.samples import Sample
@@ -29,8 +29,7 @@ OF_ANSWER: tuple[Kind, ...] = ("statement", "verdict", "sentence", "other")
 MIN_MASS = 0.5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Decision:
+class Decision(NamedTuple):
     """What a judgement decided about one text of a sample.
 
     text         what was decided about: a statement, a sentence, a question, a context
@@ -93,6 +92,10 @@ class Decision:
     mass: float = 1.0
     doubtful: tuple[tuple[int, int], ...] = ()
 
+    def overlaps(self, start: int, end: int) -> bool:
+        """Return whether the text stands, in part at least, between these offsets of its field."""
+        return self.start is not None and self.end is not None and self.start < end and start < self.end
+
 
 @dataclass(frozen=True)
 class DecisionContext:
@@ -115,6 +118,7 @@ class DecisionList:
 
     column   the sample's field of which it decides texts; "" for several, or none
     failure  why there are none, where the judgement failed; else ""
+    language in which the texts are judged: "en", "zh" or "other"; "" where the record does not say
     windows  into how many the contexts were cut for it, the best of which decides
     """
 
@@ -123,6 +127,7 @@ class DecisionList:
     column: str
     decisions: tuple[Decision, ...]
     failure: str = ""
+    language: str = ""
     windows: int = 1
 
 
@@ -140,6 +145,7 @@ def list_decisions(sample: Sample, records: Mapping[str, Any], threshold: float)
             column=record.column(name),
             decisions=record.decisions(DecisionContext(name, sample, records, threshold)),
             failure=record.failure(),
+            language=getattr(record, "language", ""),
             windows=getattr(record, "windows", 1),
         )
         for name, record in records.items()
@@ -151,7 +157,7 @@ def decided_in(lists: Iterable[DecisionList], kind: Kind) -> list[Decision]:
     return [decision for listed in lists if listed.kind == kind for decision in listed.decisions]
 
 
-def unjudged_in(lists: Iterable[DecisionList], column: str = "response") -> list[Decision]:
+def list_unjudged(lists: Iterable[DecisionList], column: str = "response") -> list[Decision]:
     """Return the stretches of the response, or of the reference, that are not judged."""
     return [
         decision
@@ -160,6 +166,14 @@ def unjudged_in(lists: Iterable[DecisionList], column: str = "response") -> list
         for decision in listed.decisions
         if decision.unjudged
     ]
+
+
+def statement_language(lists: Iterable[DecisionList]) -> str | None:
+    """Return the language in which the statements of the response are judged; None where none are listed."""
+    for listed in lists:
+        if listed.kind == "statement" and listed.column == "response":
+            return listed.language
+    return None
 
 
 def max_windows(lists: Iterable[DecisionList]) -> int:

@@ -81,7 +81,10 @@ class CatalogEntry(_Frozen):
 
     def source(self, file: CatalogFile) -> HubSource | None:
         """Return the repository that holds the file, if one does."""
-        return next((s for s in self.sources if not s.files or file.name in s.files), None)
+        for source in self.sources:
+            if not source.files or file.name in source.files:
+                return source
+        return None
 
 
 class _Catalog(_Frozen):

@@ -16,7 +16,8 @@ from localeval.models.catalog import CatalogFile
 from localeval.models.files import ModelFiles, file_sha256, hash_file, read_sums, remember_sha256
 from localeval.text.display import shorten
 
-PICKLE, SAFE = "pytorch_model.bin", "model.safetensors"
+PICKLE = "pytorch_model.bin"
+SAFE = "model.safetensors"
 NOTE = f"{SAFE}.sha256"  # the sums of the converted file and of its pickle, in sha256sum's format
 
 
@@ -35,31 +36,28 @@ def convert_to_safetensors(files: ModelFiles) -> None:
     pickle = pinned_pickle(files)
     if pickle is None:
         return
-    source, target, note = (files.path / name for name in (PICKLE, SAFE, NOTE))
+    source = files.path / PICKLE
+    target = files.path / SAFE
+    note = files.path / NOTE
     if target.is_file() and read_sums(note) == {SAFE: file_sha256(target), PICKLE: pickle.sha256}:
         return
-    if (source_sha256 := hash_file(source)) != pickle.sha256:
+    source_sha256 = hash_file(source)
+    if source_sha256 != pickle.sha256:
         raise ModelBroken(
             f"{source} is not the catalog's file: found sha256 {source_sha256}, expected {pickle.sha256}; "
             f"run: localeval models fetch {files.name}"
         )
-    import torch
+    # It imports torch; a package that is missing is no fault of the file.
     from safetensors.torch import save_file
 
     try:
-        # torch.save writes a zip since 2020; only that can be mapped rather than read into memory.
-        state = torch.load(source, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(source))
-        tensors: dict[str, Any] = {}
-        seen: set[int] = set()
-        for name, tensor in state.items():  # safetensors can't store two that share memory
-            memory = tensor.untyped_storage().data_ptr()
-            tensors[name] = tensor.clone() if memory in seen else tensor.contiguous()
-            seen.add(memory)
+        tensors = _read_tensors(source)
         # Written to a temporary folder and then moved, so that no other process reads half a file.
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".converting-") as folder:
-            converted, new_note = Path(folder) / SAFE, Path(folder) / NOTE
+            converted = Path(folder) / SAFE
             save_file(tensors, converted, metadata={"format": "pt"})  # transformers asks for the metadata
             sha256 = hash_file(converted)
+            new_note = Path(folder) / NOTE
             new_note.write_text(f"{sha256}  {SAFE}\n{source_sha256}  {PICKLE}\n", encoding="utf-8")
             converted.replace(target)
             new_note.replace(note)
@@ -69,3 +67,18 @@ def convert_to_safetensors(files: ModelFiles) -> None:
             f"{source.stat().st_size:,} bytes of room there, and make the folder writable."
         ) from error
     remember_sha256(target, sha256)
+
+
+def _read_tensors(source: Path) -> dict[str, Any]:
+    """Read the tensors of a pickle; those that share memory are copied, as safetensors can't store them."""
+    import torch
+
+    # torch.save writes a zip since 2020; only that can be mapped rather than read into memory.
+    state = torch.load(source, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(source))
+    tensors: dict[str, Any] = {}
+    seen: set[int] = set()
+    for name, tensor in state.items():
+        memory = tensor.untyped_storage().data_ptr()
+        tensors[name] = tensor.clone() if memory in seen else tensor.contiguous()
+        seen.add(memory)
+    return tensors

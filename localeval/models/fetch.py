@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +25,7 @@ from localeval.models.catalog import CatalogEntry, CatalogFile
 from localeval.models.files import (
     SUMS,
     ModelFiles,
+    absolute_path,
     catalog_file_path,
     check_bytes,
     expected_sha256,
@@ -33,9 +34,8 @@ from localeval.models.files import (
     read_sums,
     remember_sha256,
     resolve,
-    whole_path,
 )
-from localeval.system.files import lock_file
+from localeval.system.locks import lock_file
 from localeval.system.terminal import say
 from localeval.text.display import shorten
 
@@ -63,25 +63,14 @@ def fetch(
     entry = catalog.entries().get(name)
     if entry is None:
         raise ModelMissing(f"{name!r} is not in the catalog; it has: {', '.join(catalog.entries())}.")
-    local = None if source is None else whole_path(source)
+    local = None if source is None else absolute_path(source)
     if local is not None and not local.exists():
         raise InputError(f"--from {local}: there is no such file or folder.")
     try:
-        if not _missing_files(entry):
+        if _missing_files(entry):
+            _fetch_missing(entry, local, progress)
+        else:
             say(f"{name} is already in {models_dir()} and checked; nothing to do.")
-            return resolve(name)
-        models_dir().mkdir(parents=True, exist_ok=True)
-        lock_path = models_dir() / f".{name}.lock"
-        try:
-            lock = lock_file(lock_path, 0)  # two processes would write to the same file
-        except Timeout:
-            say(f"another process is fetching {name}; waiting until it is done.")
-            lock = lock_file(lock_path, -1)
-        try:
-            if missing := _missing_files(entry):  # another process may have fetched them
-                _fetch_files(entry, missing, local, progress)
-        finally:
-            lock.release()
     except OSError as error:
         place = models_dir() if local is None or error.errno in DISK_FULL else local
         raise InputError(
@@ -91,70 +80,109 @@ def fetch(
     return resolve(name)
 
 
+def _fetch_missing(entry: CatalogEntry, local: Path | None, progress: ByteProgress | None) -> None:
+    """Fetch what is missing, while no other process fetches the same model."""
+    models_dir().mkdir(parents=True, exist_ok=True)
+    lock_path = models_dir() / f".{entry.name}.lock"
+    try:
+        lock = lock_file(lock_path, 0)  # two processes would write to the same file
+    except Timeout:
+        say(f"another process is fetching {entry.name}; waiting until it is done.")
+        lock = lock_file(lock_path, -1)
+    try:
+        missing = _missing_files(entry)
+        if missing:  # another process may have fetched them
+            _fetch_files(entry, missing, local, progress)
+    finally:
+        lock.release()
+
+
 def _missing_files(entry: CatalogEntry) -> list[CatalogFile]:
     """Return the model's files that are not here with the right bytes."""
+    return [file for file in entry.files if not _is_right(entry, file)]
 
-    def is_right(file: CatalogFile) -> bool:
-        path = catalog_file_path(entry, file)
-        return path.is_file() and not check_bytes(file, path, expected_sha256(entry, file))[1]
 
-    return [file for file in entry.files if not is_right(file)]
+def _is_right(entry: CatalogEntry, file: CatalogFile) -> bool:
+    path = catalog_file_path(entry, file)
+    if not path.is_file():
+        return False
+    _, fault = check_bytes(file, path, expected_sha256(entry, file))
+    return not fault
 
 
 def _fetch_files(
-    entry: CatalogEntry, missing: list[CatalogFile], local: Path | None, progress: ByteProgress | None
+    entry: CatalogEntry, missing: Sequence[CatalogFile], local: Path | None, progress: ByteProgress | None
 ) -> None:
+    """Fetch these files, one after the other; the whole size is 0 where that of a file is not known."""
     places = [_given(entry, file, local) if local else _url(entry, file) for file in missing]
-    size, unknown = sum(file.size or 0 for file in missing), any(file.size is None for file in missing)
-    suffix = " and more" if unknown else ""
+    size = sum(file.size or 0 for file in missing)
+    is_unknown = any(file.size is None for file in missing)
+    suffix = " and more" if is_unknown else ""
     say(f"{entry.name}: {len(missing)} file(s), {size:,} bytes{suffix}, to {models_dir()}")
     say(f"from: {local or ', '.join(map(str, entry.sources))}")
-    partial = sum(part.stat().st_size for file in missing if (part := _part(entry, file)).exists())
-    needed, free = size - partial, shutil.disk_usage(models_dir()).free
+    _check_room(entry, missing, size)
+    done = 0
+
+    def report(received: int) -> None:
+        if progress:
+            progress(done + received, 0 if is_unknown else size)
+
+    for file, place in zip(missing, places, strict=True):
+        done += _fetch_file(entry, file, place, report)
+    if progress:
+        progress(done, done)
+    say(f"{entry.name} is in {models_dir()}.")
+
+
+def _check_room(entry: CatalogEntry, missing: Sequence[CatalogFile], size: int) -> None:
+    """Raise InputError where the models folder has no room for what is still to come of the files."""
+    parts = [_part(entry, file) for file in missing]
+    needed = size - sum(part.stat().st_size for part in parts if part.exists())
+    free = shutil.disk_usage(models_dir()).free
     if needed > free:
         raise InputError(
             f"{entry.name} needs {needed:,} more bytes in {models_dir()}, where {free:,} are free; "
             "make room, or set LOCALEVAL_MODELS to a folder on another disk."
         )
-    done = 0
 
-    def report(received: int) -> None:
-        if progress:
-            progress(done + received, 0 if unknown else size)
 
-    for file, place in zip(missing, places, strict=True):
-        final = catalog_file_path(entry, file)
-        final.parent.mkdir(parents=True, exist_ok=True)
-        part = _part(entry, file)
-        try:
-            if isinstance(place, Path):
-                with place.open("rb") as stream:
-                    part.unlink(missing_ok=True)  # it may be a link to the user's file, or be that file
-                    _write(stream, part, 0, report)
-            else:
-                _download(place, file, part, report)
-            sha256, fault = check_bytes(file, part, file.sha256)
-            if fault:
-                part.unlink()
-                raise DownloadFailed(f"wrong bytes: {fault}")
-        except DownloadFailed as error:
-            raise DownloadFailed(
-                f"{entry.name}: {file.name} could not be fetched ({place}: {error}); try again where the hub "
-                "can be reached, or give a file or folder that holds it with --from."
-            ) from error
-        with part.open("rb") as stream:
-            os.fsync(stream.fileno())  # so that no power cut leaves the final name without its bytes
-        part.replace(final)
-        remember_sha256(final, sha256)
-        if file.sha256 is None:
-            path = models_dir() / entry.name / SUMS
-            sums = {**read_sums(path), file.name: sha256}
-            path.write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="utf-8")
-            say(f"unpinned: {file.name}, sha256 {sha256}: not in the catalog, now in {SUMS}")
-        done += final.stat().st_size
-    if progress:
-        progress(done, done)
-    say(f"{entry.name} is in {models_dir()}.")
+def _fetch_file(
+    entry: CatalogEntry, file: CatalogFile, place: Path | str, report: Callable[[int], None]
+) -> int:
+    """Fetch a file from a path or an address, check it, give it its name, and return its size."""
+    final = catalog_file_path(entry, file)
+    final.parent.mkdir(parents=True, exist_ok=True)
+    part = _part(entry, file)
+    try:
+        if isinstance(place, Path):
+            _copy(place, part, report)
+        else:
+            _Download(place, file, part, report).run()
+        sha256, fault = check_bytes(file, part, file.sha256)
+        if fault:
+            part.unlink()
+            raise DownloadFailed(f"wrong bytes: {fault}")
+    except DownloadFailed as error:
+        raise DownloadFailed(
+            f"{entry.name}: {file.name} could not be fetched ({place}: {error}); try again where the hub "
+            "can be reached, or give a file or folder that holds it with --from."
+        ) from error
+    with part.open("rb") as stream:
+        os.fsync(stream.fileno())  # so that no power cut leaves the final name without its bytes
+    part.replace(final)
+    remember_sha256(final, sha256)
+    if file.sha256 is None:
+        _note_unpinned(entry, file, sha256)
+    return final.stat().st_size
+
+
+def _note_unpinned(entry: CatalogEntry, file: CatalogFile, sha256: str) -> None:
+    """Write down the sha256 of a file for which the catalog has none."""
+    path = models_dir() / entry.name / SUMS
+    sums = {**read_sums(path), file.name: sha256}
+    lines = [f"{sums[name]}  {name}\n" for name in sorted(sums)]
+    path.write_text("".join(lines), encoding="utf-8")
+    say(f"unpinned: {file.name}, sha256 {sha256}: not in the catalog, now in {SUMS}")
 
 
 def _part(entry: CatalogEntry, file: CatalogFile) -> Path:
@@ -190,6 +218,12 @@ def _url(entry: CatalogEntry, file: CatalogFile) -> str:
     return f"{hub}/{source.repo}/resolve/{source.revision}/{urllib.parse.quote(file.name)}"
 
 
+def _copy(source: Path, part: Path, report: Callable[[int], None]) -> None:
+    with source.open("rb") as stream:
+        part.unlink(missing_ok=True)  # it may be a link to the user's file, or be that file
+        _write(stream, part, 0, report)
+
+
 def _write(stream: IO[bytes], part: Path, received: int, report: Callable[[int], None]) -> int:
     """Write the stream after the `received` first bytes of `part`; return how many it has then."""
     with part.open("ab" if received else "wb") as file:
@@ -200,48 +234,88 @@ def _write(stream: IO[bytes], part: Path, received: int, report: Callable[[int],
     return received
 
 
-def _download(url: str, file: CatalogFile, part: Path, report: Callable[[int], None]) -> None:
-    """Download the file to `part`, which is kept for a later call if DownloadFailed is raised."""
-    if file.sha256 is None:
-        part.unlink(missing_ok=True)  # it may be of another version, which no sha256 would show
-    answer = ""
-    for attempt in range(TRIES):
-        time.sleep(PAUSE_S * attempt)
-        received = part.stat().st_size if part.exists() else 0
-        if file.size is not None and received >= file.size:
-            return  # complete, or too long, which the caller checks
-        try:
-            request = urllib.request.Request(url, headers={"User-Agent": "localeval"})  # noqa: S310 (http or https)
-            if received:
-                request.add_header("Range", f"bytes={received}-")
-            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310
-                if response.status != http.HTTPStatus.PARTIAL_CONTENT:
-                    received = 0  # the server sends the whole file, so start over
-                length = response.headers.get("Content-Length")
-                total = received + int(length) if length else None
-                if None not in (file.size, total) and file.size != total:  # keep the part
-                    raise DownloadFailed(f"wrong bytes: offers {total:,} bytes, expected {file.size:,}")
-                received = _write(response, part, received, report)
-            if total is None or received >= total:
+class _Refused(Exception):
+    """The hub gave an answer that another try would not change."""
+
+
+class _Download:
+    """The download of a file to `part`, which is kept for a later one if DownloadFailed is raised."""
+
+    def __init__(self, url: str, file: CatalogFile, part: Path, report: Callable[[int], None]) -> None:
+        self._url = url
+        self._file = file
+        self._part = part
+        self._report = report
+
+    def run(self) -> None:
+        """Try up to `TRIES` times, each from where the last one ended. Raises DownloadFailed if none did."""
+        if self._file.sha256 is None:
+            self._part.unlink(missing_ok=True)  # it may be of another version, which no sha256 would show
+        answer = ""
+        for attempt in range(TRIES):
+            time.sleep(PAUSE_S * attempt)
+            try:
+                answer = self._try()
+            except urllib.error.URLError as error:
+                answer = f"cannot be reached ({shorten(error.reason)})"
+                if attempt == 0:
+                    break
+            except _Refused as error:
+                answer = str(error)
+                break
+            if not answer:
                 return
-            answer = f"the connection ended after {received:,} of {total:,} bytes"
+        raise DownloadFailed(answer)
+
+    def _try(self) -> str:
+        """Ask for the rest of the file once. Return "" if it is complete, else why it is not.
+
+        Raises URLError where the hub can't be reached, and _Refused where another try would not help.
+        """
+        received = self._part.stat().st_size if self._part.exists() else 0
+        if self._file.size is not None and received >= self._file.size:
+            return ""  # complete, or too long, which the caller checks
+        try:
+            return self._receive(received)
         except urllib.error.HTTPError as error:
-            error.close()
-            answer = f"HTTP {error.code} {shorten(error.reason)}"
-            if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-                if received and file_sha256(part) == file.sha256:
-                    return
-                part.unlink(missing_ok=True)  # it is as long as the server's file, or longer: start over
-            elif error.code not in PASSING:
-                break
-        except urllib.error.URLError as error:
-            answer = f"cannot be reached ({shorten(error.reason)})"
-            if attempt == 0:
-                break
+            return self._explain(error, received)
+        except urllib.error.URLError:
+            raise
         except (ValueError, http.client.InvalidURL) as error:
-            raise InputError(f"{url!r} is no address ({shorten(error)}); change LOCALEVAL_HUB.") from error
+            raise InputError(
+                f"{self._url!r} is no address ({shorten(error)}); change LOCALEVAL_HUB."
+            ) from error
         except (OSError, http.client.HTTPException) as error:
             if getattr(error, "errno", None) in DISK_FULL:
                 raise
-            answer = shorten(error)
-    raise DownloadFailed(answer)
+            return shorten(error)
+
+    def _receive(self, received: int) -> str:
+        """Receive what comes after the first `received` bytes, or all where the hub sends no part."""
+        request = urllib.request.Request(self._url, headers={"User-Agent": "localeval"})  # noqa: S310 (http or https)
+        if received:
+            request.add_header("Range", f"bytes={received}-")
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310
+            if response.status != http.HTTPStatus.PARTIAL_CONTENT:
+                received = 0  # the server sends the whole file, so start over
+            length = response.headers.get("Content-Length")
+            total = received + int(length) if length else None
+            expected = self._file.size
+            if total is not None and expected is not None and total != expected:  # keep the part
+                raise DownloadFailed(f"wrong bytes: offers {total:,} bytes, expected {expected:,}")
+            received = _write(response, self._part, received, self._report)
+        if total is None or received >= total:
+            return ""
+        return f"the connection ended after {received:,} of {total:,} bytes"
+
+    def _explain(self, error: urllib.error.HTTPError, received: int) -> str:
+        """Return what an HTTP error says, "" if the file is complete. Raises _Refused for a lasting error."""
+        error.close()
+        answer = f"HTTP {error.code} {shorten(error.reason)}"
+        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            if received and file_sha256(self._part) == self._file.sha256:
+                return ""
+            self._part.unlink(missing_ok=True)  # it is as long as the server's file, or longer: start over
+        elif error.code not in PASSING:
+            raise _Refused(answer)
+        return answer

@@ -59,13 +59,14 @@ class ModelFiles:
 
 def models_dir() -> Path:
     """Return the models folder: `LOCALEVAL_MODELS`, the checkout's `models/`, or the user's data folder."""
-    if folder := os.environ.get("LOCALEVAL_MODELS"):
-        return whole_path(folder)
+    folder = os.environ.get("LOCALEVAL_MODELS")
+    if folder:
+        return absolute_path(folder)
     root = catalog.checkout()
     return root / "models" if root else platformdirs.user_data_path("localeval") / "models"
 
 
-def whole_path(path: str | os.PathLike[str]) -> Path:
+def absolute_path(path: str | os.PathLike[str]) -> Path:
     """Return the absolute path, with a leading `~` expanded to the home folder."""
     return Path(os.path.expanduser(path)).absolute()  # noqa: PTH111 (Path's raises for an unknown user)
 
@@ -115,35 +116,52 @@ def auto_embedder() -> str:
 
 
 def _resolve_entry(entry: CatalogEntry, read_again: bool) -> ModelFiles:
-    paths, sums = {}, {}
+    paths: dict[str, Path] = {}
+    sums: dict[str, str] = {}
     remedy = f"run: localeval models fetch {entry.name}"
     for file in entry.files:
-        path = paths[file.name] = catalog_file_path(entry, file)
+        path = catalog_file_path(entry, file)
         if not path.is_file():
             raise ModelMissing(f"{entry.name} is not here ({path} is missing); {remedy}")
-        sums[file.name], wrong = check_bytes(file, path, expected_sha256(entry, file), read_again)
-        if wrong:
-            raise ModelBroken(f"{path} is not the catalog's file: {wrong}; {remedy}")
+        sha256, fault = check_bytes(file, path, expected_sha256(entry, file), read_again)
+        if fault:
+            raise ModelBroken(f"{path} is not the catalog's file: {fault}; {remedy}")
+        paths[file.name] = path
+        sums[file.name] = sha256
     path = models_dir() / entry.name if entry.is_folder else next(iter(paths.values()))
     return _model_files(entry.name, path, paths, sums, entry)
 
 
 def _resolve_path(source: str | os.PathLike[str], kind: Kind | None, read_again: bool) -> ModelFiles:
-    path = whole_path(source)
+    path = absolute_path(source)
     if not path.exists():
         if isinstance(source, str) and os.sep not in source and not source.endswith(".gguf"):
             hint = suggested(source, _names(kind))
             raise ModelMissing(f"{source!r} is no model of the catalog and no file; {hint}")
         raise ModelMissing(f"{path} is not there; give a GGUF file, a model folder or a name of the catalog.")
     if kind != "judge" and (path / "config.json").is_file():
-        names = [file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()]
-        visible = [name for name in names if not any(part.startswith(".") for part in name.parts)]
-        paths = {name.as_posix(): path / name for name in visible}
+        paths = _visible_files(path)
         return _model_files(path.name, path, paths, _sums(paths, read_again))
     if kind not in (None, "judge"):
         raise ModelBroken(
             f"{path}: found no config.json in it, expected a model folder; give the {kind}'s folder."
         )
+    return _resolve_gguf(path, read_again)
+
+
+def _visible_files(folder: Path) -> dict[str, Path]:
+    """Return the files of a model folder by their path in it, without those that are hidden."""
+    paths: dict[str, Path] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        is_hidden = any(part.startswith(".") for part in name.parts)
+        if path.is_file() and not is_hidden:
+            paths[name.as_posix()] = path
+    return paths
+
+
+def _resolve_gguf(path: Path, read_again: bool) -> ModelFiles:
+    """Check a GGUF file, or all files of the split one that it belongs to."""
     files = split_files(path)
     for file in files:
         if not file.exists():
@@ -181,27 +199,31 @@ def _model_files(
     )
 
 
+_WORST_FIRST = ("missing", "wrong", "present", "verified")
+
+
 def listing() -> list[dict[str, Any]]:
     """Return the catalog with each model's state, reading no model file; `present` means not hashed yet."""
-
-    def state(entry: CatalogEntry, file: CatalogFile) -> str:
-        path, expected = catalog_file_path(entry, file), expected_sha256(entry, file)
-        if not path.is_file():
-            return "missing"
-        actual = _remembered(path)
-        if file.size not in (None, path.stat().st_size) or (actual and expected and actual != expected):
-            return "wrong"
-        return "verified" if actual and expected else "present"
-
-    worst_first = ("missing", "wrong", "present", "verified")
     return [
         {
             **entry.model_dump(mode="json", exclude={"files", "sources"}),
             "size": entry.size,
-            "state": min((state(entry, file) for file in entry.files), key=worst_first.index),
+            "state": min((_state(entry, file) for file in entry.files), key=_WORST_FIRST.index),
         }
         for entry in catalog.entries().values()
     ]
+
+
+def _state(entry: CatalogEntry, file: CatalogFile) -> str:
+    path = catalog_file_path(entry, file)
+    if not path.is_file():
+        return "missing"
+    expected = expected_sha256(entry, file)
+    actual = _remembered(path)
+    has_wrong_size = file.size not in (None, path.stat().st_size)
+    if has_wrong_size or (actual and expected and actual != expected):
+        return "wrong"
+    return "verified" if actual and expected else "present"
 
 
 def check_bytes(
@@ -217,7 +239,9 @@ def check_bytes(
     if size == 0:
         return "", "found an empty file"
     actual = file_sha256(path, read_again)
-    return actual, f"found sha256 {actual}, expected {expected}" if expected and actual != expected else ""
+    if expected and actual != expected:
+        return actual, f"found sha256 {actual}, expected {expected}"
+    return actual, ""
 
 
 def expected_sha256(entry: CatalogEntry, file: CatalogFile) -> str | None:
@@ -231,12 +255,17 @@ def read_sums(path: Path) -> dict[str, str]:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return {}
-    return {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
+    sums: dict[str, str] = {}
+    for line in lines:
+        sha256, _, name = line.partition("  ")
+        sums[name] = sha256
+    return sums
 
 
 def file_sha256(path: Path, read_again: bool = False) -> str:
     """Return the file's sha256, which is remembered until the file changes."""
-    if not read_again and (remembered := _remembered(path)):
+    remembered = None if read_again else _remembered(path)
+    if remembered:
         return remembered
     before = _sha256_path(path)
     sha256 = hash_file(path)

@@ -16,7 +16,8 @@ TOKENIZERS = ("gpt2", "llama")  # allowed for a judge, so that llama.cpp's code 
 
 _SPLIT = re.compile(r"^(?P<stem>.+)-\d{5}-of-(?P<parts>\d{5})\.gguf$")
 _NUMBERS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
-_STRING, _ARRAY = 8, 9
+_STRING = 8
+_ARRAY = 9
 
 
 def split_files(path: Path) -> list[Path]:
@@ -57,35 +58,60 @@ def check_gguf(path: Path) -> None:
 
 def _metadata(data: mmap.mmap, count: int) -> dict[str, Any]:
     """Read the pairs after the header, without lists. Raises ValueError if one goes beyond the file's end."""
-    offset = HEADER.size
+    reader = _MetadataReader(data, HEADER.size)
+    metadata: dict[str, Any] = {}
+    for _ in range(count):
+        name = reader.string()
+        metadata[name] = reader.value(reader.number("I"))
+    return metadata
 
-    def skip(length: int) -> int:
-        nonlocal offset
-        offset += length
-        if offset > len(data):
-            raise ValueError(f"found the end of the file at byte {len(data):,}, expected more metadata")
-        return offset - length
 
-    def number(type_code: str) -> Any:
-        return struct.unpack_from(f"<{type_code}", data, skip(struct.calcsize(f"<{type_code}")))[0]
+class _MetadataReader:
+    """Read values one after the other, from an offset on."""
 
-    def string() -> str:
-        length = number("Q")
-        return data[skip(length) : offset].decode("utf-8", "replace")
+    def __init__(self, data: mmap.mmap, offset: int) -> None:
+        self._data = data
+        self._offset = offset
 
-    def value(kind: int) -> Any:
+    def skip(self, length: int) -> int:
+        """Skip bytes, and return where they begin. Raises ValueError beyond the end of the file."""
+        start = self._offset
+        self._offset += length
+        if self._offset > len(self._data):
+            raise ValueError(f"found the end of the file at byte {len(self._data):,}, expected more metadata")
+        return start
+
+    def number(self, type_code: str) -> Any:
+        """Read a number of a type of `struct`."""
+        start = self.skip(struct.calcsize(f"<{type_code}"))
+        return struct.unpack_from(f"<{type_code}", self._data, start)[0]
+
+    def string(self) -> str:
+        length = self.number("Q")
+        start = self.skip(length)
+        return self._data[start : start + length].decode("utf-8", "replace")
+
+    def value(self, kind: int) -> Any:
+        """Read a value of a GGUF type; None for a list, which is skipped."""
         if kind in _NUMBERS:
-            return number(_NUMBERS[kind])
+            return self.number(_NUMBERS[kind])
         if kind == _STRING:
-            return string()
-        item_kind, size = (number("I"), number("Q")) if kind == _ARRAY else (kind, 0)
-        if item_kind in _NUMBERS:
-            skip(size * struct.calcsize(f"<{_NUMBERS[item_kind]}"))
-        elif item_kind == _STRING:
-            for _ in range(size):
-                skip(number("Q"))
-        else:
-            raise ValueError(f"found metadata of type {item_kind}, expected 0 to 12")
-        return None
+            return self.string()
+        if kind == _ARRAY:
+            item_kind = self.number("I")
+            self._skip_items(item_kind, self.number("Q"))
+            return None
+        raise _unknown(kind)
 
-    return {string(): value(number("I")) for _ in range(count)}
+    def _skip_items(self, kind: int, count: int) -> None:
+        if kind in _NUMBERS:
+            self.skip(count * struct.calcsize(f"<{_NUMBERS[kind]}"))
+        elif kind == _STRING:
+            for _ in range(count):
+                self.skip(self.number("Q"))
+        else:
+            raise _unknown(kind)
+
+
+def _unknown(kind: int) -> ValueError:
+    return ValueError(f"found metadata of type {kind}, expected 0 to 12")

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from localeval.errors import InputError
 from localeval.pack import install
 from localeval.pack.manifest import FileFacts, Manifest
-from localeval.system.files import atomic_write, lock_file, parsing
+from localeval.system.files import atomic_write, parsing
+from localeval.system.locks import left_over_lock, lock_file
 from localeval.system.terminal import say
 
 FOLDER = "unfinished"  # in the pack, until it is finished
@@ -51,8 +52,12 @@ class UnfinishedPack:
         self.making.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._lock = lock_file(target / FOLDER / "lock", 0)
-        except Timeout:
-            raise InputError(f"{target}: another process is packing there; wait until it is done.") from None
+        except Timeout as error:
+            remedy = "wait until it is done"
+            left_over = left_over_lock(error)
+            if left_over is not None:
+                remedy += f", or remove {left_over} if there is none"
+            raise InputError(f"{target}: another process is packing there; {remedy}.") from None
         self.files = _read_record(target).files
         if self.making.exists():
             shutil.rmtree(self.making)

@@ -68,7 +68,7 @@ def register_format(name: str, file: str, write: Writer) -> Format:
 
 
 def _add(new: Format) -> Format:
-    if new.file != Path(new.file).name or new.file.startswith("."):
+    if not new.file or new.file != Path(new.file).name or new.file.startswith("."):
         raise InputError(
             f"{shorten(repr(new.file))} is no file name that a format can have; give one such as summary.md."
         )

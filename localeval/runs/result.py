@@ -31,7 +31,8 @@ from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
 from localeval.report.view import Disagreement as Disagreement
 from localeval.samples import Sample, Skipped
-from localeval.system.files import SpooledLines, StoredSequence, atomic_write, writing_to
+from localeval.system.files import atomic_write, writing_to
+from localeval.system.spooled import SpooledLines, StoredSequence
 
 _SAMPLES, _END = ' "samples": [\n', " ]\n"  # lines of results.json, around those of the samples
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from localeval.samples.sample import Sample
-from localeval.system.files import SpooledLines, StoredSequence
+from localeval.system.spooled import SpooledLines, StoredSequence
 
 
 class Skipped(NamedTuple):

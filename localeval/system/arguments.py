@@ -24,7 +24,7 @@ def _to_builtin(value: Any) -> Any:
     return float(value) if isinstance(value, Real) else value
 
 
-Whole = Annotated[int, BeforeValidator(_to_builtin)]
+Int = Annotated[int, BeforeValidator(_to_builtin)]
 Number = Annotated[float, BeforeValidator(_to_builtin)]
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from localeval.claims.account import Account, account, extract_claims
+from localeval.claims.account import Account, Claim, Unjudged, account, extract_claims
 from tests.patience import timed
 
 MILL = "**The mill was built in 1700**"
@@ -28,7 +28,8 @@ def unjudged(text: str, question: str = "") -> list[tuple[str, str]]:
 def assert_complete(text: str, found: Account) -> None:
     """Each stretch stands where it says, and each letter and digit is in exactly one."""
     times = [0] * len(text)
-    for part in [*found.claims, *found.unjudged]:
+    parts: list[Claim | Unjudged] = [*found.claims, *found.unjudged]
+    for part in parts:
         assert part.text == text[part.start : part.end]
         for place in range(part.start, part.end):
             times[place] += 1

@@ -3,7 +3,7 @@
 import pytest
 
 from localeval.claims.evidence import context_sentences, rank_sentences
-from localeval.judgements.support import closest_evidence
+from localeval.judgements.deciders import closest_evidence
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from localeval import Judge
+from localeval import Judge, plan
 from localeval.engine import probe
 from localeval.engine.engine import Engine
 from localeval.engine.settings import EngineSettings
@@ -181,6 +181,20 @@ def test_a_split_model_is_probed_with_all_its_files(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(subprocess, "run", start)
     probe_file(paths[0])
     assert start.call_args.args[0][-2:] == [str(path) for path in paths]
+
+
+def test_a_plan_does_not_measure_with_a_model_on_which_the_build_ends_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_tiny_model(tmp_path / "mine.gguf")
+    in_the_catalog(path, monkeypatch, tmp_path)
+    crashed = subprocess.CompletedProcess([], -4, "", "")
+    monkeypatch.setattr(subprocess, "run", Mock(return_value=crashed))
+    monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: pytest.fail("it was measured"))
+    sample = {"response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
+    with Judge.load(path, n_threads=1) as judge:
+        refusal = said(ModelError, plan, [sample], ["faithfulness"], judge)
+    assert "llama.cpp ends the process on this model (SIGILL)" in refusal
 
 
 @pytest.mark.parametrize(

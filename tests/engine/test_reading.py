@@ -17,8 +17,9 @@ import pytest
 from localeval import Judge, Sample
 from localeval.analysis import fit_head
 from localeval.engine.engine import Engine
-from localeval.fitted.heads import FittedFor, Probe, file_text
-from localeval.judgements.support import DirectReply
+from localeval.fitted.files import FittedFor, file_text
+from localeval.fitted.heads import LinearMap
+from localeval.judgements.replies import YesOrNo
 from localeval.prompts import PromptPrefix
 from tests.commands import localeval
 from tests.finished_runs import write_rows
@@ -33,14 +34,15 @@ def test_states_and_replies_have_the_same_bits_again_and_after_other_work(tiny: 
     first = tiny.read(CONTEXT, ITEM, 0)
     assert len(first.values) == len(first.ends)  # a state for each token
     assert first.ends[-1] == len(ITEM.encode())
-    replies = tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply)
+    replies = tiny.generate(PREFIX, "context", ["One.", "Two."], YesOrNo)
     assert not np.array_equal(first.values, tiny.read("Context:\nAnother.", ITEM, 0).values)
     for _ in range(2):
         before = tiny.spent.read
         again = tiny.read(CONTEXT, ITEM, 0)
-        assert (np.array_equal(first.values, again.values), first.ends) == (True, again.ends)
+        assert np.array_equal(first.values, again.values)
+        assert first.ends == again.ends
     assert tiny.spent.read - before == tiny.count(ITEM)  # a context that was read last stands
-    assert tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply) == replies
+    assert tiny.generate(PREFIX, "context", ["One.", "Two."], YesOrNo) == replies
 
 
 def test_an_interrupt_ends_the_work_wherever_it_comes(tiny: Engine, request: pytest.FixtureRequest) -> None:
@@ -50,13 +52,13 @@ def test_an_interrupt_ends_the_work_wherever_it_comes(tiny: Engine, request: pyt
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     end = time.monotonic() + 60
     # An import that is interrupted leaves its file open, of which pytest warns.
-    tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply)
+    tiny.generate(PREFIX, "context", ["One.", "Two."], YesOrNo)
 
     def work(timer: threading.Timer) -> None:
         timer.start()  # the signal may come before this returns
         while time.monotonic() < end:
             tiny.read(CONTEXT, ITEM, 0)
-            tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply)
+            tiny.generate(PREFIX, "context", ["One.", "Two."], YesOrNo)
 
     for i in range(7):
         timer = threading.Timer(0.001 * (1 + i % 7), os.kill, (os.getpid(), signal.SIGINT))
@@ -103,51 +105,67 @@ def test_a_fitted_head_acts(tiny_path: Path, tmp_path: Path, monkeypatch: pytest
         ((1.0,) * 65, 0, "has 65 weights"),
         ((1.0,) * 64, 1, "reads layer 1, but tiny.gguf has 2 layers, and the highest that can be read is 0"),
     ],
+    ids=["fewer weights", "more weights", "a higher layer"],
 )
 def test_a_head_of_another_shape_than_the_model_is_refused(
     tiny_path: Path, tmp_path: Path, states: tuple[float, ...], layer: int, told: str
 ) -> None:
     judge = FittedFor(name="tiny.gguf", sha256=sha256(tiny_path.read_bytes()).hexdigest())
-    shape = {"judge": judge, "layer": layer, "word": Probe(states=states)}
-    (file := tmp_path / "head.json").write_text(
-        file_text([head().model_copy(update=shape)]), encoding="utf-8"
-    )
+    shape = {"judge": judge, "layer": layer, "word": LinearMap(states=states)}
+    file = tmp_path / "head.json"
+    file.write_text(file_text([head().model_copy(update=shape)]), encoding="utf-8")
     rows = [{"response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}]
     samples = write_rows(tmp_path / "samples.jsonl", rows)
     options = ("--judge", tiny_path, "-m", "groundedness", "--head", file, "-o", tmp_path / "run")
     done = localeval("evaluate", samples, *options, cwd=tmp_path)
-    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+    assert done.returncode == 2
+    assert told in done.stderr
 
 
-SPANS = '"hallucination_spans": [{"start": 5, "end": 900}], "label"'
-USELESS = [
-    (300, False, 0, '"label"', "chance"),
-    (40, True, 0, '"label"', "too few"),
-    (300, True, 1, '"label"', "layer"),
-    (300, True, 0, SPANS, "hallucination_spans"),
-]
+def said_by_fit(model: Path, answers: Path, layer: int = 0) -> str:
+    """Fit a head, which is refused and not written; return what the command says."""
+    head = answers.with_name("head.json")
+    options = ("--judge", model, "--threads", "1", "-o", head, "--layer", str(layer))
+    done = localeval("fit", answers, *options, cwd=answers.parent)
+    assert done.returncode == 2
+    assert not head.exists()
+    return done.stderr
 
 
-@pytest.mark.parametrize(("number", "telling", "layer", "label", "message"), USELESS)
-def test_a_head_that_would_be_of_no_use_is_not_written(
-    tiny_path: Path, tmp_path: Path, number: int, telling: bool, layer: int, label: str, message: str
+def test_a_head_that_decides_by_chance_is_not_written(tiny_path: Path, tmp_path: Path) -> None:
+    answers = labelled(tmp_path / "l.jsonl", 300, telling=False)
+    assert "chance" in said_by_fit(tiny_path, answers)
+
+
+def test_no_head_is_fitted_to_too_few_answers(tiny_path: Path, tmp_path: Path) -> None:
+    answers = labelled(tmp_path / "l.jsonl", 40)
+    assert "too few" in said_by_fit(tiny_path, answers)
+
+
+def test_no_head_is_fitted_to_a_layer_above_the_last_that_can_be_read(
+    tiny_path: Path, tmp_path: Path
 ) -> None:
-    head, path = tmp_path / "head.json", labelled(tmp_path / "l.jsonl", number, telling)
-    path.write_text(path.read_text(encoding="utf-8").replace('"label"', label, 1), encoding="utf-8")
-    options = ("--judge", tiny_path, "--threads", "1", "-o", head, "--layer", str(layer))
-    done = localeval("fit", path, *options, cwd=tmp_path)
-    assert (done.returncode, message in done.stderr, head.exists()) == (2, True, False), done.stderr
+    answers = labelled(tmp_path / "l.jsonl", 300)
+    refusal = said_by_fit(tiny_path, answers, layer=1)
+    assert "--layer is 1, but the model has 2 layers; choose at most 0" in refusal
+
+
+def test_no_head_is_fitted_to_a_marked_span_outside_of_its_response(tiny_path: Path, tmp_path: Path) -> None:
+    answers = labelled(tmp_path / "l.jsonl", 300)
+    first, *others = answers.read_text(encoding="utf-8").splitlines()
+    row = {**json.loads(first), "hallucination_spans": [{"start": 5, "end": 900}]}
+    answers.write_text("\n".join([json.dumps(row), *others]), encoding="utf-8")
+    assert "hallucination_spans" in said_by_fit(tiny_path, answers)
 
 
 def test_too_long_answers_are_counted_and_the_rest_has_to_be_enough(tiny_path: Path, tmp_path: Path) -> None:
-    head, path = tmp_path / "head.json", labelled(tmp_path / "l.jsonl", 310)
-    rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    answers = labelled(tmp_path / "l.jsonl", 310)
+    rows = answers.read_text(encoding="utf-8").splitlines(keepends=True)
     rows[:20] = [row.replace('["Tea grows."]', json.dumps(["Tea grows. " * 9000])) for row in rows[:20]]
-    path.write_text("".join(rows), encoding="utf-8")
-    done = localeval("fit", path, "--judge", tiny_path, "--threads", "1", "-o", head, cwd=tmp_path)
-    assert (done.returncode, head.exists()) == (2, False)
-    assert "20 of 310 answers are left out" in done.stderr
-    assert "145 answers with label 1 and 145 with label 0 are too few" in done.stderr
+    answers.write_text("".join(rows), encoding="utf-8")
+    refusal = said_by_fit(tiny_path, answers)
+    assert "20 of 310 answers are left out" in refusal
+    assert "145 answers with label 1 and 145 with label 0 are too few" in refusal
 
 
 def test_groups_are_those_of_a_file(tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

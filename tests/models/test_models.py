@@ -18,10 +18,10 @@ import pytest
 from click.testing import CliRunner
 from filelock import FileLock
 
-from localeval import models as store
 from localeval.cli.models import draw_progress, models_command
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
-from localeval.models import catalog, files
+from localeval.models import SUMS, catalog, catalog_file_path, files, listing, models_dir, resolve
+from localeval.models.catalog import Kind
 from localeval.models.fetch import fetch
 from tests.commands import said
 from tests.loopback import BYTES, FILE, HUB, SHA256, Hub, loopback_hub, move_in, toml_row
@@ -67,53 +67,62 @@ def litter(folder: Path) -> list[str]:
 
 def test_every_file_of_the_real_catalog_has_a_place_and_a_source_and_every_judge_a_sha256() -> None:
     pairs = [(row, file) for row in catalog.entries().values() for file in row.files]
-    assert len(pairs) == len({store.catalog_file_path(*pair) for pair in pairs})
+    assert len(pairs) == len({catalog_file_path(*pair) for pair in pairs})
     for row, file in pairs:
-        assert store.models_dir() in store.catalog_file_path(row, file).resolve().parents
+        assert models_dir() in catalog_file_path(row, file).resolve().parents
         assert row.source(file) in (row.sources or [None])
         assert row.kind != "judge" or (file.sha256 and file.name.endswith(".gguf"))
 
 
 def test_the_models_folder_is_the_variables_or_the_checkouts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCALEVAL_MODELS", "~/somewhere")
-    assert store.models_dir() == Path.home() / "somewhere"
+    assert models_dir() == Path.home() / "somewhere"
     monkeypatch.delenv("LOCALEVAL_MODELS")
-    assert store.models_dir() == Path(store.__file__).resolve().parents[2] / "models"
+    assert models_dir() == Path(catalog.__file__).resolve().parents[2] / "models"
     monkeypatch.setattr(catalog, "checkout", lambda: None)
-    assert store.models_dir().parts[-2:] == ("localeval", "models")
+    assert models_dir().parts[-2:] == ("localeval", "models")
 
 
-def test_what_is_not_here_is_told(folder: Path) -> None:
-    for name, kind, message in (
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
         ("tiny", "judge", "run: localeval models fetch tiny"),
         ("tinny", "judge", "did you mean tiny?"),
         ("tinny", "embedder", "choose from: folder."),
         ("folder", "judge", "of that kind: tiny"),
         ("~no-such-user/x.gguf", "judge", "is not there"),
-    ):
-        assert message in said(ModelMissing, store.resolve, name, kind)
+    ],
+    ids=["not fetched", "misspelt", "of another kind", "an embedder as judge", "no such file"],
+)
+def test_what_is_not_here_is_told(folder: Path, name: str, kind: Kind, message: str) -> None:
+    assert message in said(ModelMissing, resolve, name, kind)
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(BYTES[:-1], "2,051 bytes, expected 2,052"), (WRONG, rf"\w+, expected {SHA256}")]
+    ("content", "message"),
+    [(BYTES[:-1], "2,051 bytes, expected 2,052"), (WRONG, rf"\w+, expected {SHA256}")],
+    ids=["too short", "another byte"],
 )
 def test_a_wrong_file_is_refused_with_the_repair(folder: Path, content: bytes, message: str) -> None:
     (folder / FILE).write_bytes(content)
     with pytest.raises(ModelBroken, match=rf"{message}; run: localeval models fetch tiny$"):
-        store.resolve("tiny")
-    assert store.listing()[0]["state"] == "wrong"
+        resolve("tiny")
+    assert listing()[0]["state"] == "wrong"
 
 
 def test_a_checked_file_is_read_again_only_to_verify_it(folder: Path) -> None:
     (folder / FILE).write_bytes(BYTES)
-    assert store.listing()[0]["state"] == "present"
-    model = store.resolve("tiny")
-    assert (model.name, model.path, model.sha256, model.size) == ("tiny", folder / FILE, SHA256, len(BYTES))
-    assert store.listing()[0]["state"] == "verified"
+    assert listing()[0]["state"] == "present"
+    model = resolve("tiny")
+    assert model.name == "tiny"
+    assert model.path == folder / FILE
+    assert model.sha256 == SHA256
+    assert model.size == len(BYTES)
+    assert listing()[0]["state"] == "verified"
     (folder / FILE).write_bytes(b"GGUF" + bytes(len(BYTES) - 4))
     files.remember_sha256(folder / FILE, SHA256)
-    assert store.resolve("tiny").sha256 == SHA256
-    assert "found sha256" in said(ModelBroken, store.resolve, "tiny", read_again=True)
+    assert resolve("tiny").sha256 == SHA256
+    assert "found sha256" in said(ModelBroken, resolve, "tiny", read_again=True)
 
 
 def test_a_file_is_read_once_even_if_no_sum_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,41 +130,43 @@ def test_a_file_is_read_once_even_if_no_sum_is_kept(folder: Path, monkeypatch: p
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / FILE))
     read = Mock(side_effect=files.hash_file)
     monkeypatch.setattr(files, "hash_file", read)
-    assert store.resolve("tiny").sha256 == store.resolve("tiny", read_again=True).sha256 == SHA256
+    assert resolve("tiny").sha256 == resolve("tiny", read_again=True).sha256 == SHA256
     assert read.call_count == 2
 
 
 def test_a_path_to_any_gguf_works(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "mine.gguf"
     path.write_bytes(HEADER)
-    model = store.resolve(path)
-    assert (model.name, model.path, model.entry) == ("mine", path, None)
+    model = resolve(path)
+    assert model.name == "mine"
+    assert model.path == path
+    assert model.entry is None
     monkeypatch.setattr(files, "hash_file", lambda path: pytest.fail("read again"))
     monkeypatch.chdir(tmp_path)
-    assert store.resolve("mine.gguf") == store.resolve("./mine.gguf") == model
+    assert resolve("mine.gguf") == resolve("./mine.gguf") == model
 
 
 def test_a_split_gguf_needs_all_its_files(folder: Path, tmp_path: Path) -> None:
     paths = [tmp_path / f"big-0000{n}-of-00003.gguf" for n in (1, 2, 3)]
     for path in paths[:2]:
         path.write_bytes(HEADER)
-    message = said(ModelMissing, store.resolve, paths[0])
+    message = said(ModelMissing, resolve, paths[0])
     assert "one of 3 files; big-00003-of-00003.gguf is missing" in message
     paths[2].write_bytes(HEADER + b"x")
-    model = store.resolve(paths[1])
+    model = resolve(paths[1])
     assert (model.path, model.size) == (paths[0], 3 * len(HEADER) + 1)
     lines = sorted(f"{files.hash_file(path)}  {path.name}\n" for path in paths)
     assert model.sha256 == hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def test_a_folder_is_no_gguf_but_may_be_a_model_folder(tmp_path: Path) -> None:
-    assert "found a folder" in said(ModelBroken, store.resolve, tmp_path)
-    assert "no config.json" in said(ModelBroken, store.resolve, tmp_path, kind="embedder")
+    assert "found a folder" in said(ModelBroken, resolve, tmp_path)
+    assert "no config.json" in said(ModelBroken, resolve, tmp_path, kind="embedder")
     path = tmp_path / "mine"
     for name in ("config.json", "1_Pooling/config.json", ".git/config"):
         (path / name).parent.mkdir(parents=True, exist_ok=True)
         (path / name).write_text(name, encoding="utf-8")
-    model = store.resolve(path, kind="embedder")
+    model = resolve(path, kind="embedder")
     assert (model.path, model.size) == (path, len("config.json1_Pooling/config.json"))
 
 
@@ -167,15 +178,17 @@ def test_a_connection_that_ends_is_taken_up_where_it_ended(folder: Path, hub: Hu
     seen: list[tuple[int, int]] = []
     model = fetch("tiny", progress=lambda done, total: seen.append((done, total)))
     assert hub.asked == [None, "bytes=100-", "bytes=1000-", *["bytes=1500-"] * 3]
-    assert (model.path.read_bytes(), model.sha256, litter(folder)) == (BYTES, SHA256, [])
+    assert model.path.read_bytes() == BYTES
+    assert model.sha256 == SHA256
+    assert litter(folder) == []
     assert seen == sorted(seen)
     assert seen[-1] == (len(BYTES), len(BYTES))
 
 
 @pytest.mark.parametrize(
     ("left", "ranges", "answers"),
-    # The third is as a call leaves it that ends before it renames the file.
     [(BYTES[:9], False, 1), (WRONG, True, 2), (BYTES, True, 1), (BYTES + b"more", True, 2)],
+    ids=["a hub without ranges", "wrong bytes", "complete, but not renamed", "too long"],
 )
 def test_what_is_left_of_a_download_is_gone_on_with_or_fetched_anew(
     folder: Path, hub: Hub, left: bytes, ranges: bool, answers: int
@@ -186,14 +199,19 @@ def test_what_is_left_of_a_download_is_gone_on_with_or_fetched_anew(
     assert hub.asked == [f"bytes={len(left)}-", None][:answers]
 
 
-@pytest.mark.parametrize(("served", "message"), [(WRONG, "found sha256"), (BYTES[:-1], "offers 2,051 bytes")])
+@pytest.mark.parametrize(
+    ("served", "message"),
+    [(WRONG, "found sha256"), (BYTES[:-1], "offers 2,051 bytes")],
+    ids=["another byte", "too short"],
+)
 def test_wrong_bytes_are_refused_and_deleted(folder: Path, hub: Hub, served: bytes, message: str) -> None:
     hub.files = dict.fromkeys(hub.files, served)
     assert f"wrong bytes: {message}" in said(DownloadFailed, fetch, "tiny")
-    assert (litter(folder), (folder / FILE).exists()) == ([], False)
+    assert litter(folder) == []
+    assert not (folder / FILE).exists()
 
 
-@pytest.mark.parametrize("listens", [False, True])
+@pytest.mark.parametrize("listens", [False, True], ids=["closed", "silent"])
 def test_a_silent_hub_is_soon_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch, listens: bool) -> None:
     monkeypatch.setattr("localeval.models.fetch.TIMEOUT_S", 0.2)
     with socket.socket() as silent:
@@ -224,15 +242,15 @@ def test_each_file_comes_from_its_repository_and_unpinned_sums_are_kept(folder: 
     hub.files = {"/org/tiny/resolve/abc/config.json": b"{}", "/org/other/resolve/abc/vocab.txt": b"a"}
     model = fetch("folder")
     assert (model.path, model.unpinned) == (folder / "folder", True)
-    sums = (model.path / store.SUMS).read_text()
+    sums = (model.path / SUMS).read_text()
     assert f"{hashlib.sha256(b'{}').hexdigest()}  config.json\n" in sums
     assert f"{hashlib.sha256(b'a').hexdigest()}  vocab.txt\n" in sums
     (folder / "folder" / "config.json").write_bytes(b"{!")
-    assert "run: localeval models fetch folder" in said(ModelBroken, store.resolve, "folder")
+    assert "run: localeval models fetch folder" in said(ModelBroken, resolve, "folder")
     assert fetch("folder").sha256 == model.sha256
 
 
-@pytest.mark.parametrize("stderr", [None, FULL, FULL_BEHIND_A_BUFFER])
+@pytest.mark.parametrize("stderr", [None, FULL, FULL_BEHIND_A_BUFFER], ids=["closed", "full", "buffered"])
 def test_a_fetch_goes_on_where_stderr_is_closed_or_full_and_no_message_gets_into_the_data(
     stderr: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -287,30 +305,82 @@ def test_a_copy_that_fails_is_told_with_the_folder_at_fault(
     assert f"{folder.parent / blamed} can't be used (No way)" in said(InputError, fetch, "tiny", path.parent)
 
 
-def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_place_that_is_not_there_is_refused(hub: Hub, tmp_path: Path) -> None:
     assert "no such file or folder" in said(InputError, fetch, "tiny", tmp_path / "typo")
+    assert hub.asked == []
+
+
+def test_a_name_that_is_not_in_the_catalog_is_refused(hub: Hub) -> None:
     assert "it has: tiny, unsized" in said(ModelMissing, fetch, "tinny")
+    assert hub.asked == []
+
+
+def test_a_model_for_which_there_is_no_room_is_refused(hub: Hub) -> None:
     assert "huge needs 1,000,000,000,000,000,000 more bytes" in said(InputError, fetch, "huge")
-    addresses = ["file:///x", "http://[::1", "http://a..b", "http://127.0.0.1:1/ä"]
-    for address in (*addresses, "ftp://x", "http://a b/", "http://127.0.0.1:port"):
-        monkeypatch.setenv("LOCALEVAL_HUB", address)
-        assert "LOCALEVAL_HUB" in said(InputError, fetch, "tiny")
-    monkeypatch.setenv("LOCALEVAL_MODELS", __file__)  # a file
+    assert hub.asked == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "file:///x",
+        "ftp://x",
+        "http://[::1",
+        "http://a..b",
+        "http://a b/",
+        "http://127.0.0.1:1/ä",
+        "http://127.0.0.1:port",
+    ],
+)
+def test_an_address_of_a_hub_that_is_none_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("LOCALEVAL_HUB", address)
+    assert "LOCALEVAL_HUB" in said(InputError, fetch, "tiny")
+
+
+def test_a_models_folder_that_is_a_file_is_refused(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALEVAL_MODELS", __file__)
     assert f"{__file__} can't be used" in said(InputError, fetch, "tiny")
     assert hub.asked == []
 
 
-def test_the_commands_print_data_on_stdout_and_talk_on_stderr(folder: Path, tmp_path: Path) -> None:
-    def run(*arguments: str) -> tuple[str, str]:
-        outcome = CliRunner().invoke(models_command, arguments, catch_exceptions=False)
-        return outcome.stdout, outcome.stderr
+def run(*arguments: str) -> tuple[str, str]:
+    """What a command of `localeval models` prints on stdout, and on stderr."""
+    outcome = CliRunner().invoke(models_command, arguments, catch_exceptions=False)
+    return outcome.stdout, outcome.stderr
 
+
+@pytest.fixture
+def fetched(folder: Path, tmp_path: Path) -> Path:
+    """The file of `tiny` in the models folder."""
+    (tmp_path / FILE).write_bytes(BYTES)
+    fetch("tiny", tmp_path)
+    return folder / FILE
+
+
+def test_fetch_talks_on_stderr_and_prints_no_data(folder: Path, tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(BYTES)
     data, talk = run("fetch", "tiny", "--from", str(tmp_path))
+    assert data == ""
     assert f"tiny: 1 file(s), 2,052 bytes, to {folder}" in talk
-    assert (data, SHA256 in talk) == ("", True)
-    assert run("path", "tiny")[0] == f"{folder / FILE}\n"
-    assert "as in the catalog" in run("verify", "tiny")[1]
-    states = {row["name"]: row["state"] for row in json.loads(run("list", "--json")[0])}
-    assert (states["tiny"], states["folder"]) == ("verified", "missing")
-    assert run("list")[0].splitlines()[1].split()[:2] == ["tiny", "judge"]
+    assert SHA256 in talk
+
+
+def test_path_prints_where_the_model_is(fetched: Path) -> None:
+    data, _ = run("path", "tiny")
+    assert data == f"{fetched}\n"
+
+
+def test_verify_says_what_it_found(fetched: Path) -> None:
+    _, talk = run("verify", "tiny")
+    assert "as in the catalog" in talk
+
+
+def test_list_prints_the_state_of_each_model(fetched: Path) -> None:
+    data, _ = run("list", "--json")
+    states = {row["name"]: row["state"] for row in json.loads(data)}
+    assert states["tiny"] == "verified"
+    assert states["folder"] == "missing"
+    table, _ = run("list")
+    assert table.splitlines()[1].split()[:2] == ["tiny", "judge"]

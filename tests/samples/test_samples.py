@@ -368,7 +368,7 @@ def ids(**how: Any) -> list[str]:
 def test_samples_in_a_temporary_file_are_read_back_copied_and_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"id": str(n), "user_input": "茶" * n, "m": {"a": [n, None]}} for n in range(9)]
     samples = read_samples(rows)
-    monkeypatch.setattr("localeval.system.files.IN_MEMORY", 100)
+    monkeypatch.setattr("localeval.system.spooled.MAX_BYTES_IN_MEMORY", 100)
     stored = read_samples(rows)
     assert stored == samples == [Sample(**row) for row in rows]
     assert pickle.loads(pickle.dumps(stored)) == copy.deepcopy(stored) == stored  # noqa: S301

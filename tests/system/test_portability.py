@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from localeval.system import files
-from localeval.system.files import SpooledLines
+from localeval.system import spooled
+from localeval.system.spooled import SpooledLines
 from tests.finished_runs import judged
 
 # Runs before anything else in the process, and so in each worker, which `spawn` starts with its path.
@@ -109,7 +109,7 @@ def test_many_lines_are_read_back_where_no_read_has_a_place_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """And are appended after it."""
-    monkeypatch.setattr(files, "IN_MEMORY", 10)
+    monkeypatch.setattr(spooled, "MAX_BYTES_IN_MEMORY", 10)
     monkeypatch.delattr(os, "pread")
     lines = SpooledLines()
     for number in range(5):
