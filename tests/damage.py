@@ -23,35 +23,58 @@ from localeval.errors import LocalevalError
 from localeval.models import resolve
 from tests.tiny import write_tiny_model
 
-CPU_SECONDS, WALL_SECONDS = 20, 600
-CUTS, FLIPS, NOISE = 100, 1000, 40
+CPU_SECONDS = 20
+WALL_SECONDS = 600
+# Files of each kind in a whole campaign.
+CUTS = 100
+FLIPS = 1000
+NOISE = 40
 ARCHITECTURES = (b"llama", b"gemma", b"mamba", b"bloom", b"rwkv6", b"nomic", b"qwen3", b"?????", b"\0" * 5)
 
 
 def damaged(whole: bytes, share: float, seed: int = 0) -> Iterator[tuple[str, bytes]]:
     """(what was done, the file), a seeded share of each kind."""
     rng = random.Random(seed)
-
-    cuts, flips, noise = (range(max(1, round(number * share))) for number in (CUTS, FLIPS, NOISE))
-    for i in cuts:
-        end = (2 * i + 1) * len(whole) // (2 * len(cuts))
-        yield f"cut at {end}", whole[:end]
-    tables = whole.index(b"blk.1.ffn_norm.weight")  # near the end of the table of tensors
-    words = range(whole.index(b"tokenizer.ggml.tokens"), whole.index(b"tokenizer.ggml.eos_token_id"))
-    for i in flips:
-        place = rng.randrange(tables)
-        while i % 4 and place in words:  # most of the tables are words: three of four flips are elsewhere
-            place = rng.randrange(tables)
-        changed = bytearray(whole)
-        changed[place] ^= rng.randrange(1, 256)
-        yield f"byte {place} is {changed[place]} not {whole[place]}", bytes(changed)
-    for i in noise:
-        start = (b"", b"GGUF", whole[:8], whole[:24], whole[: rng.randrange(tables)])[i % 5]
-        yield f"noise after {len(start)} bytes", start + rng.randbytes(len(whole) - len(start))
+    # Near the end of the table of tensors.
+    tables_end = whole.index(b"blk.1.ffn_norm.weight")
+    yield from _cut(whole, _share_of(CUTS, share))
+    yield from _flipped(whole, _share_of(FLIPS, share), tables_end, rng)
+    yield from _noise(whole, _share_of(NOISE, share), tables_end, rng)
     for name in ARCHITECTURES:
         yield f"architecture {name!r}", whole.replace(b"qwen2", name, 1)
         renamed = whole.replace(b"qwen2.", name + b".").replace(b"qwen2", name, 1)
         yield f"architecture {name!r} and its keys", renamed
+
+
+def _share_of(number: int, share: float) -> int:
+    return max(1, round(number * share))
+
+
+def _cut(whole: bytes, count: int) -> Iterator[tuple[str, bytes]]:
+    """Cut the file at places that are evenly spread."""
+    for i in range(count):
+        end = (2 * i + 1) * len(whole) // (2 * count)
+        yield f"cut at {end}", whole[:end]
+
+
+def _flipped(whole: bytes, count: int, tables_end: int, rng: random.Random) -> Iterator[tuple[str, bytes]]:
+    """Change a byte of the tables. Most of these are words: three of four changes are elsewhere."""
+    words = range(whole.index(b"tokenizer.ggml.tokens"), whole.index(b"tokenizer.ggml.eos_token_id"))
+    for i in range(count):
+        place = rng.randrange(tables_end)
+        while i % 4 and place in words:
+            place = rng.randrange(tables_end)
+        changed = bytearray(whole)
+        changed[place] ^= rng.randrange(1, 256)
+        yield f"byte {place} is {changed[place]} not {whole[place]}", bytes(changed)
+
+
+def _noise(whole: bytes, count: int, tables_end: int, rng: random.Random) -> Iterator[tuple[str, bytes]]:
+    """Put random bytes behind a beginning of the file."""
+    for i in range(count):
+        beginnings = (b"", b"GGUF", whole[:8], whole[:24], whole[: rng.randrange(tables_end)])
+        start = beginnings[i % len(beginnings)]
+        yield f"noise after {len(start)} bytes", start + rng.randbytes(len(whole) - len(start))
 
 
 def forked(work: Callable[[Path], None], path: Path) -> tuple[str, str]:
@@ -66,9 +89,12 @@ def forked(work: Callable[[Path], None], path: Path) -> tuple[str, str]:
     try:
         how, message = read.recv()
     except EOFError:
-        how = message = ""
+        how = ""
+        message = ""
     child.join()
-    return (how, message) if child.exitcode == 0 else (f"exit {child.exitcode}", message)
+    if child.exitcode != 0:
+        how = f"exit {child.exitcode}"
+    return how, message
 
 
 def _in_fork(work: Callable[[Path], None], path: Path, write: Connection) -> None:
@@ -102,8 +128,10 @@ def outcome(path: Path) -> dict[str, str]:
     for stopped, work in (("probe", _probe), ("load", _judgement)):
         how, message = forked(work, path)
         if how != "ended":
-            harmless = stopped == "probe" or how == "fault"
-            return {"stopped": stopped, "how": how, "said": message, "harm": "" if harmless else how}
+            # A child process may end in any way, the user's only with a sentence.
+            is_harmless = stopped == "probe" or how == "fault"
+            harm = "" if is_harmless else how
+            return {"stopped": stopped, "how": how, "said": message, "harm": harm}
     return {"stopped": "works", "how": "", "said": "", "harm": ""}
 
 
@@ -125,7 +153,8 @@ def _judgement(path: Path) -> None:
 
 def main(folder: Path, share: float) -> None:
     whole = write_tiny_model(folder / "whole.gguf").read_bytes()
-    broken, split = folder / "damaged.gguf", folder / "split-00001-of-00002.gguf"
+    broken = folder / "damaged.gguf"
+    split = folder / "split-00001-of-00002.gguf"
     split.write_bytes(whole)
     for what, content in [*damaged(whole, share), ("nothing", b"")]:
         broken.write_bytes(content)

@@ -1,14 +1,23 @@
 """What ARCHITECTURE.md says is so: its rooms are there, and each of its recipes runs as it stands."""
 
 import csv
+import json
 import re
 import tomllib
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from localeval.engine.architectures import ARCHITECTURES
+from localeval.fitted.files import FittedFor, file_text
+from localeval.judgements import JUDGEMENTS
 from localeval.metrics import METRICS
+from localeval.report.formats import FORMATS
+from tests.heads import head
+from tests.tiny import N_EMBD, write_tiny_model
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "localeval" / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -21,27 +30,40 @@ def recipe(title: str) -> str:
     return found[1]
 
 
-def run_recipe(title: str) -> None:
-    exec(compile(recipe(title), "ARCHITECTURE.md", "exec"), {})  # noqa: S102
+def run_recipe(title: str) -> dict[str, Any]:
+    """Run the recipe, and return the names that it leaves."""
+    names: dict[str, Any] = {}
+    exec(compile(recipe(title), "ARCHITECTURE.md", "exec"), names)  # noqa: S102
+    return names
+
+
+REGISTRIES: list[dict[str, Any]] = [ARCHITECTURES, FORMATS, JUDGEMENTS, METRICS]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current folder of a recipe. What the recipe registers is forgotten behind it."""
     monkeypatch.chdir(tmp_path)
-    tables = [METRICS]
-    before = [dict(table) for table in tables]
+    before = [dict(registry) for registry in REGISTRIES]
     yield tmp_path
-    for table, content in zip(tables, before, strict=True):
-        table.clear()
-        table.update(content)
+    for registry, content in zip(REGISTRIES, before, strict=True):
+        registry.clear()
+        registry.update(content)
 
 
-def scores(run: Path) -> dict[str, str]:
-    """The only row of a run's scores.csv."""
-    with (run / "scores.csv").open(encoding="utf-8", newline="") as file:
-        (row,) = csv.DictReader(file)
-    return row
+def rows(table: Path) -> list[dict[str, str]]:
+    with table.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def page(run: Path) -> str:
+    return (run / "report.html").read_text(encoding="utf-8")
+
+
+def signature(run: Path) -> dict[str, Any]:
+    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = results["signature"]
+    return found
 
 
 def test_the_page_is_one_page() -> None:
@@ -51,9 +73,9 @@ def test_the_page_is_one_page() -> None:
 def layer_of_room() -> dict[str, int]:
     """Room -> number of its layer in the contract that lint-imports checks, counted from the top."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    (contract,) = [c for c in project["tool"]["importlinter"]["contracts"] if c["type"] == "layers"]
+    contracts = {contract["name"]: contract for contract in project["tool"]["importlinter"]["contracts"]}
     layers = {}
-    for number, layer in enumerate(contract["layers"]):
+    for number, layer in enumerate(contracts["Rooms import downwards only"]["layers"]):
         for room in layer.split(" : "):
             layers[room.removeprefix("localeval.")] = number
     return layers
@@ -82,5 +104,28 @@ def test_the_metric_of_the_recipe_is_in_table_csv_page_and_signature(
     table = capsys.readouterr().out
     assert "conciseness: 1 scored, 0 undefined, 0 failed" in table
     assert "signature conciseness.1|" in table
-    assert scores(folder / "run")["conciseness"] == "0.5"
-    assert "1 / statements of the response" in (folder / "run" / "report.html").read_text(encoding="utf-8")
+    (row,) = rows(folder / "run" / "scores.csv")
+    assert row["conciseness"] == "0.5"  # two statements
+    assert "1 / statements of the response" in page(folder / "run")
+    assert signature(folder / "run")["metrics"] == {"conciseness": "1"}
+
+
+def test_the_format_of_the_recipe_is_a_file_of_the_run(folder: Path) -> None:
+    run_recipe("An output format")
+    assert (folder / "run" / "scores.md").read_text(encoding="utf-8") == "# run\n- a: 1.0\n"
+
+
+def test_the_architecture_of_the_recipe_is_read_and_is_in_table_csv_page_and_signature(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A tiny model with random weights, and a head with equal weights, stand for the reader's own."""
+    model = write_tiny_model(folder / "model.gguf", architecture="llama")
+    judge = FittedFor(name="model", sha256=sha256(model.read_bytes()).hexdigest())
+    own = head(width=N_EMBD).model_copy(update={"judge": judge})
+    (folder / "heads.json").write_text(file_text([own]), encoding="utf-8")
+    run_recipe("An architecture")
+    assert "groundedness: 1 scored, 0 undefined, 0 failed" in capsys.readouterr().out
+    (row,) = rows(folder / "run" / "scores.csv")
+    assert row["groundedness_status"] == "scored"
+    assert "Tea is green." in page(folder / "run")
+    assert list(signature(folder / "run")["heads"]) == ["en"]

@@ -13,9 +13,27 @@ CHATML = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-WORDS: tuple[str, ...] = ("yes", "no", "not", "supported", "mentioned", "statement", "verdict")
-WORDS += ('":"', '","', '"}', '["', '"]', "中文")
-N_LAYERS, N_EMBD, N_HEADS, N_KV, N_FF, N_CTX = 2, 64, 4, 2, 96, 16384
+WORDS = (
+    "yes",
+    "no",
+    "not",
+    "supported",
+    "mentioned",
+    "statement",
+    "verdict",
+    '":"',
+    '","',
+    '"}',
+    '["',
+    '"]',
+    "中文",
+)
+N_LAYERS = 2
+N_EMBD = 64
+N_HEADS = 4
+N_KV = 2
+N_FF = 96
+N_CTX = 16384
 
 
 def write_tiny_model(
@@ -60,7 +78,8 @@ def write_tiny_model(
 
 def write_tiny_spm(path: Path, prefix: bool) -> Path:
     """Write the model with a tokenizer of SentencePiece's kind, which may put a space before every text."""
-    control, letters = ["<unk>", "<s>", "</s>"], ["▁", *map(chr, range(0x21, 0x7F))]
+    control = ["<unk>", "<s>", "</s>"]
+    letters = ["▁", *map(chr, range(0x21, 0x7F))]
     tokens = [*control, *(f"<0x{byte:02X}>" for byte in range(256)), *letters]
     kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
     kinds += [gguf.TokenType.BYTE] * 256 + [gguf.TokenType.NORMAL] * len(letters)
@@ -131,7 +150,8 @@ def _vocabulary() -> tuple[list[str], list[str]]:
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     control = [b for b in range(256) if b not in plain]
     letters = {b: chr(b) for b in plain} | {b: chr(0x100 + i) for i, b in enumerate(control)}
-    tokens, merges = [letters[b] for b in range(256)], []
+    tokens = [letters[b] for b in range(256)]
+    merges = []
     for word in WORDS:
         written = "".join(letters[b] for b in word.encode())
         for end in range(2, len(written) + 1):

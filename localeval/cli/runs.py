@@ -22,7 +22,7 @@ from localeval.analysis.gates import (
     drop_gates,
     gates_against,
 )
-from localeval.cli.options import JSON, RESCORING, pop_options
+from localeval.cli.options import RESCORING, pop_options
 from localeval.cli.output_files import JUNIT, OUTPUT_FILE, PAGE, SCORES, check_output_file
 from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
@@ -36,6 +36,7 @@ from localeval.runs.rescore import rescore
 from localeval.runs.result import Result, results_text
 from localeval.runs.shards import merge
 from localeval.runs.verify import verify
+from localeval.samples.json_files import JSON
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import drop_output, say
 from localeval.text.display import escaped_json

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from localeval.claims.word_roles import Token, tokens, words
+from localeval.claims.tokens import Token, tokens
+from localeval.claims.word_roles import words
 from localeval.numbers.find import counts
 
 _ARTICLES = frozenset(("the", "a", "an"))
@@ -32,20 +33,25 @@ def without_duplicates(sentences: Sequence[str], lists: Iterable[Sequence[str]])
     unique = []
     previous = ""
     for sentence, texts in zip(sentences, lists, strict=True):
-        repeats = sentence == previous
+        is_repeated = sentence == previous
         previous = sentence
         by_key: dict[str, str] = {}
         for text in texts:
             by_key.setdefault(_comparable(text), text)
-        new = [
-            text
-            for key, text in by_key.items()
-            if key not in seen or not (repeats or _names_its_subject(text, sentence, names))
-        ]
+        new = []
+        for key, text in by_key.items():
+            is_said = key in seen and (is_repeated or _names_its_subject(text, sentence, names))
+            if not is_said:
+                new.append(text)
         seen.update(by_key)
-        subsumed = {text for text, other in permutations(new, 2) if _is_subsumed(text, other)}
-        unique.append(tuple(text for text in new if text not in subsumed))
+        unique.append(tuple(_without_subsumed(new)))
     return unique
+
+
+def _without_subsumed(texts: Sequence[str]) -> list[str]:
+    """Leave out each text that another one makes more exact."""
+    subsumed = {text for text, other in permutations(texts, 2) if _is_subsumed(text, other)}
+    return [text for text in texts if text not in subsumed]
 
 
 def _comparable(text: str) -> str:
@@ -119,7 +125,7 @@ def _is_subsumed(text: str, other: str) -> bool:
 def _additions(short: Sequence[Token], long: Sequence[Token]) -> list[_Addition]:
     """Return the runs of words that `long` adds to `short`; none where it has not all words in order."""
     runs: list[list[Token]] = [[]]  # before, between and after the words of `short`
-    begins_after_mark = [False]
+    begins_after_mark = [False]  # of the word of `short` behind each run
     for token in long:
         position = len(runs) - 1
         if position < len(short) and token.word == short[position].word:
@@ -129,42 +135,44 @@ def _additions(short: Sequence[Token], long: Sequence[Token]) -> list[_Addition]
             runs[-1].append(token)
     if len(runs) <= len(short):
         return []
+    begins_after_mark.append(False)
     additions = []
     for i, run in enumerate(runs):
-        if run:
-            before = short[i - 1].word if i else ""
-            after = short[i].word if i < len(short) else ""
-            closed = i < len(short) and begins_after_mark[i + 1]
-            is_apposition = bool(before) and closed and run[0].after_mark
-            additions.append(_Addition(tuple(run), before, after, is_apposition))
+        if not run:
+            continue
+        before = short[i - 1].word if i else ""
+        after = short[i].word if i < len(short) else ""
+        is_apposition = bool(before) and run[0].after_mark and begins_after_mark[i + 1]
+        additions.append(_Addition(tuple(run), before, after, is_apposition))
     return additions
 
 
 def _is_harmless(addition: _Addition, text: Sequence[Token]) -> bool:
-    """Return whether a statement with the addition says all that it says without."""
+    """Return whether a statement with the addition says all that it says without.
+
+    text  the statement without it
+    """
     added = addition.added
-    if any(_turns(token) for token in added) or _changes_number(addition):
+    if _has_qualifier(added) or _continues_number(addition):
         return False
-    if "".join(token.word for token in added) in words().harmless:
+    written = "".join(token.word for token in added)
+    if written in words().harmless:
         return True
     if addition.is_apposition:
         return added[0].word in _ARTICLES
     # What did not happen in May may have happened in June.
-    if any(_turns(token) for token in text) or not _is_past(text):
+    if _has_qualifier(text) or not _is_past(text):
         return False
-    return _is_time(addition) or _is_place(addition)
+    return _is_time(addition) or _is_adverbial(addition)
 
 
-def _turns(token: Token) -> bool:
-    """Return whether the word negates or qualifies what is said."""
-    return token.negates or "qualifier" in token.labels
+def _has_qualifier(part: Sequence[Token]) -> bool:
+    """Return whether a part of a statement negates or qualifies."""
+    return any(token.negates or "qualifier" in token.labels for token in part)
 
 
-def _changes_number(addition: _Addition) -> bool:
-    """Return whether a number is added next to a number, which makes a different one.
-
-    2 becomes 2.1, and 三 becomes 十三. A date goes on.
-    """
+def _continues_number(addition: _Addition) -> bool:
+    """Return whether a number stands next to a number: 2 becomes 2.1, 三 becomes 十三. A date goes on."""
     if not any(token.is_number for token in addition.added):
         return False
     around = (addition.before, addition.after)
@@ -172,19 +180,19 @@ def _changes_number(addition: _Addition) -> bool:
 
 
 def _is_time(addition: _Addition) -> bool:
-    """Return whether the addition says when: "1962年" anywhere, and the year that follows a month."""
+    """Return whether the addition is a time: "1962年" anywhere, and the year that follows a month."""
     times = words().times
     if not all(token.is_number or token.word in times for token in addition.added):
         return False
     return addition.added[0].is_han or addition.before in times
 
 
-def _is_place(addition: _Addition) -> bool:
-    """Return whether the addition says where or when, as "in Assam" and "in May" do, at the end."""
-    first, *others = addition.added
-    if not others or addition.after or first.word not in words().place_words:
+def _is_adverbial(addition: _Addition) -> bool:
+    """Return whether the addition is an adverbial of place or time at the end: "in Torn", "in May 1962"."""
+    first, *rest = addition.added
+    if addition.after or not rest or first.word not in words().place_words:
         return False
-    return all(token.is_number or token.is_name or token.word in words().times for token in others)
+    return all(token.is_number or token.is_name or token.word in words().times for token in rest)
 
 
 def _is_past(text: Sequence[Token]) -> bool:

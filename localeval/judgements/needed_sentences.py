@@ -39,6 +39,7 @@ class NeededRecord(Record):
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List whether the contexts answer the question, then whether it needs each of their sentences."""
         least = least_answerable(context.threshold)
+        least_needed = self.least_needed(context.threshold)
         answerable = Decision(
             text=context.sample.user_input or "",
             label="answerable",
@@ -54,7 +55,7 @@ class NeededRecord(Record):
                 label="needed",
                 probability=sentence.probability,
                 is_yes=is_needed,
-                threshold=self.least_needed(context.threshold),
+                threshold=least_needed,
                 column="retrieved_contexts",
                 context=sentence.context,
                 start=sentence.start,

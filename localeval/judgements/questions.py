@@ -9,7 +9,8 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel
 
-from localeval.claims.foreign_words import content_terms, decision_of, foreign_word
+from localeval.claims.foreign_words import decision_of, foreign_word
+from localeval.claims.question_words import content_terms
 from localeval.engine.interface import TreeEngine
 from localeval.judgements import statements
 from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from localeval.claims.fidelity import changes_negation, changes_qualifier, exchanges, omits
 from localeval.claims.terms import STOP, TERM, terms
-from localeval.claims.word_roles import tokens
+from localeval.claims.tokens import tokens
 from localeval.engine.interface import Reply
 from localeval.text.display import one_line
 from localeval.text.marks import has_content
@@ -21,8 +21,10 @@ _SUBJECT = re.compile(r"^(?:The|An?) ([^\W\d_]+)\b(?! of\b)")  # "the height of"
 # A name of two characters between others makes three pairs of them new, which overlap.
 _PAIR = f"([{HAN}]{{2}})"
 _THREE_PAIRS = re.compile(f"(?={_PAIR})(?=.{_PAIR})(?=..{_PAIR})")
-_MIN_SHARE_OF_WORDS = 0.35  # of a sentence; a statement with fewer leaves out most of them
-_MIN_CLAUSE_WORDS = 8  # a name that replaces a pronoun has fewer
+# Share of the words of a sentence below which a statement leaves out most of them.
+MIN_KEPT_SHARE = 0.35
+# Words; a name that replaces a pronoun has fewer.
+MIN_CLAUSE_WORDS = 8
 # Words or Han characters of a sentence above which it is judged as a whole as well, and not compared with its
 # statements: each clause is compared with each other one.
 _MAX_COMPARED = 400
@@ -39,8 +41,9 @@ class StatementFilter:
         self._sentences = sentences
         sentence_terms = [terms(sentence) for sentence in sentences]
         counts = Counter(chain(*sentence_terms, terms(question)))
-        # The words by which sentences are told apart: that no other sentence has, nor the question.
-        self._distinctive = [{t for t in of_one if counts[t] == 1} - STOP for of_one in sentence_terms]
+        in_one_text = frozenset(term for term, count in counts.items() if count == 1) - STOP
+        # The terms by which sentences are told apart: no other sentence has them, nor the question.
+        self._distinctive = [in_one_text & of_one for of_one in sentence_terms]
         self._known = terms(text) | counts.keys()
 
     def choose(self, i: int, reply: Reply[StatementsReply]) -> tuple[Sequence[str], str]:
@@ -103,8 +106,8 @@ class StatementFilter:
         shared = [len(words & statement_terms) for words in self._distinctive]
         own = shared.pop(i)
         other = max(shared, default=0)
-        leaves_out = own < _MIN_SHARE_OF_WORDS * len(self._distinctive[i])
-        return other > own and (leaves_out or other >= _MIN_CLAUSE_WORDS)
+        leaves_out = own < MIN_KEPT_SHARE * len(self._distinctive[i])
+        return other > own and (leaves_out or other >= MIN_CLAUSE_WORDS)
 
     def invents(self, statement: str) -> bool:
         """Return whether a statement has a name, number or subject that neither text nor question has.
@@ -117,11 +120,18 @@ class StatementFilter:
         >>> answer.invents("It was completed in 1889."), answer.invents("The year of completion is 1889.")
         (False, False)
         """
-        if terms(statement) <= self._known:  # no new word, so no new name
-            return False
+        has_new_word = not terms(statement) <= self._known
+        return has_new_word and (self._invents_name(statement) or self._invents_han_name(statement))
+
+    def _invents_name(self, statement: str) -> bool:
+        """Return whether a capitalized word, a number or the subject is not known."""
         names = [word for word in TERM.findall(statement) if word[0].isdigit() or word[0].isupper()]
-        if names and names[0][0].isupper() and statement.startswith(names[0]):
+        begins_with_name = bool(names) and names[0][0].isupper() and statement.startswith(names[0])
+        if begins_with_name:
             del names[0]  # any sentence begins with a capital
-        if not self._known.issuperset(map(str.lower, names + _SUBJECT.findall(statement))):
-            return True
-        return any(map(self._known.isdisjoint, _THREE_PAIRS.findall(statement)))
+        subjects = _SUBJECT.findall(statement)
+        return not self._known.issuperset(map(str.lower, names + subjects))
+
+    def _invents_han_name(self, statement: str) -> bool:
+        """Return whether three adjacent pairs of Han characters are all new."""
+        return any(self._known.isdisjoint(pairs) for pairs in _THREE_PAIRS.findall(statement))

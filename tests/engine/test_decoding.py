@@ -46,8 +46,9 @@ def test_the_shortest_way_out_of_any_beginning_is_legal(tiny: Engine) -> None:
 
 
 def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engine) -> None:
-    tokenize, grammar = tiny.llama.tokenize, compiled(tiny, StatementsReply)
-    (end,) = tokenize(b'"]')
+    tokenize = tiny.llama.tokenize
+    grammar = compiled(tiny, StatementsReply)
+    [end] = tokenize(b'"]')
     prompt = tokenize(b"Sentence: Tea grows on the hills of Assam, and tea is drunk with milk in London.")
 
     def logits(seed: int, tokens: list[int]) -> Logits:
@@ -60,10 +61,13 @@ def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engi
 
     def write(seed: int, drafts: bool) -> tuple[tuple[str, int], int]:
         """(the reply and how many tokens were chosen, the calls that it took)."""
-        before, calls = list[int](), 0
+        before: list[int] = []
+        calls = 0
         decoder = ReplyDecoder[StatementsReply](grammar, [*prompt], NgramIndex(()), 60)
         while not decoder.done:
-            drafted = decoder.draft = decoder.draft if drafts else []
+            if not drafts:
+                decoder.draft = []
+            drafted = decoder.draft
             calls += 1
             before += decoder.feed
             decoder.advance([logits(seed, before + drafted[:n]) for n in range(len(drafted) + 1)])
@@ -79,7 +83,9 @@ def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engi
 def test_the_mass_of_a_verdict_is_what_yes_and_no_have_among_all_tokens(tiny: Engine) -> None:
     """While their probabilities are those of one against the other."""
     tokenize = tiny.llama.tokenize
-    (yes,), (no,), (other,) = (tokenize(text) for text in (b"yes", b"no", b"t"))
+    [yes] = tokenize(b"yes")
+    [no] = tokenize(b"no")
+    [other] = tokenize(b"t")
     decoder = ReplyDecoder[YesOrNo](compiled(tiny, YesOrNo), tokenize(b"Tea?"), NgramIndex(()), 0)
     logits = np.full(tiny.llama.n_vocab, -np.inf, dtype=np.float32)
     logits[[yes, no, other]] = np.log([0.2, 0.1, 0.7])

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from localeval import Judge, Score, evaluate
-from localeval.claims.foreign_words import content_terms, foreign_word
+from localeval.claims.foreign_words import foreign_word
+from localeval.claims.question_words import content_terms
 from localeval.errors import InputError
 from localeval.judgements.questions import example_texts
 from localeval.metrics.signature import differences

@@ -128,8 +128,8 @@ def _figures(label: str, fitted: Sequence[Calibration | heads.Head]) -> dict[str
     for language in PAGE_LANGUAGES:
         parts = []
         for item in fitted:
-            name, n = words(f"spoken_{item.language}", language), item.fitted_on["labels"]
-            parts.append(words(label, language, spoken=name, n=n, **item.figures))
+            name = words(f"spoken_{item.language}", language)
+            parts.append(words(label, language, spoken=name, n=item.fitted_on["labels"], **item.figures))
         texts[language] = words("and", language).join(parts)
     return texts
 
