@@ -81,7 +81,7 @@ def write_folder(packed: bytes, folder: Path) -> None:
 
 
 def read(packed: bytes) -> Model:
-    """Read the file, whose layout is that of `e5_parse` in the wheel's e5.c."""
+    """Read the file, in the layout that `e5_parse` in the wheel's e5.c reads."""
     position = 0
 
     def unpack(form: str) -> tuple[Any, ...]:

@@ -23,10 +23,10 @@ from localeval.judgements.reading import MIN_LONG_SENTENCES, Places, split_words
 from localeval.text.sentences import Sentence
 
 COMPONENTS = 256  # of a word's state
-# The inverse of the ridge penalty on the weights, and how much weaker it is on those of an `Overlap`.
+# The inverse of the ridge penalty on the weights, and how much weaker it is on the weights of an `Overlap`.
 STRENGTH, OVERLAP = 1.25e-4, 3.0
 WORD_SHARPNESS = 2.0  # of the soft minimum of words
-SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of that of sentences
+SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of the soft minimum of sentences
 LEAST_SLOPE = 0.01  # of an answer's map: labels that turn the order of the sentences teach nothing
 
 Array = npt.NDArray[Any]

@@ -28,7 +28,7 @@ DATE_MARGIN = 0.1
 _OPTIONS = {"statements": "sentences", "calibration": "none"}
 
 # A text, one near to it in meaning and one far from it (the first three are from sentence-transformers), and
-# by how much the cosine of the near one must exceed that of the far one.
+# by how much the cosine of the near text must exceed the cosine of the far text.
 NEAR_AND_FAR = (
     ("The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."),
     ("Where does tea grow?", "In which places is tea grown?", "Where does the judge live?"),

@@ -27,7 +27,7 @@ SECONDS_TO_START = 60  # of a worker where there is room, before its wait is tol
 
 
 def connect(address: str) -> None:
-    """Join the cluster at `address`, or the one of this machine for `auto`. Raises InputError."""
+    """Join the cluster at `address`, or the cluster of this machine for `auto`. Raises InputError."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # else Ray sends usage statistics to its makers
     try:
         import ray

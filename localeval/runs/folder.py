@@ -45,7 +45,7 @@ def finished_files() -> list[str]:
 
 
 FILES = (LOCK, LOCK_NOTE, JOURNAL, CONFIG, SAMPLES, SHARD, PLAN, *finished_files(), CARD, CALIBRATION)
-"""All files of a run, and those of a card."""
+"""All files of a run and of a card."""
 NEXT = ".next"
 _INPUTS = (CONFIG, SAMPLES, SHARD, PLAN)
 
@@ -65,7 +65,7 @@ class RunConfig(BaseModel):
     """The content of run.json.
 
     judge     a catalog name, or the path of a GGUF file; embedder and classifier likewise, of a folder
-    options   those of `localeval.options.Options`, files as their text
+    options   the fields of `localeval.options.Options`, files as their text
     signature what the scores depend on
     auxiliary_signatures
               signatures of embedder and classifier, where metrics of any call in this folder used them

@@ -34,7 +34,7 @@ from localeval.samples import Sample, Skipped
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.spooled import SpooledLines, StoredSequence
 
-_SAMPLES, _END = ' "samples": [\n', " ]\n"  # lines of results.json, around those of the samples
+_SAMPLES, _END = ' "samples": [\n', " ]\n"  # lines of results.json, around the lines of the samples
 
 
 class ScoredSamples(StoredSequence[SampleResult]):
@@ -174,7 +174,7 @@ class Result:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON values: those of results.json, with the records in full."""
+        """Return everything as plain JSON values, as results.json has them, with the records in full."""
         samples = []
         for item in self.samples:
             records = {name: record.model_dump(mode="json") for name, record in item.records.items()}
