@@ -29,7 +29,7 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     It is a sigmoid of logits, fitted to smoothed targets (Platt 1999). Where all verdicts have full coverage
     and no unknown number it is Platt's scaling.
 
-    P(all supported) is the least value of several groups (see `all_supported`), so its gradient is the gradient
+    P(all supported) is the least value of several groups (see `all_supported`). Its gradient is the gradient
     of the group that has this value.
     """
     from scipy.optimize import minimize  # type: ignore[import-untyped]

@@ -2,8 +2,8 @@
 
 A judge that is asked says yes to the price of another plan, as all words and numbers stand in the contexts.
 The same judge finds the statement likelier, as a response, with the value that belongs there. So the
-statement is read behind contexts and question, and so is the same statement with another value of the contexts
-in place of its own; then their log-likelihoods are compared.
+statement is read behind contexts and question, and so is the same statement with another value of the
+contexts in place of its own; then their log-likelihoods are compared.
 """
 
 from __future__ import annotations
