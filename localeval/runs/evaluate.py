@@ -127,7 +127,7 @@ def evaluate(
         setup = _with_available_metrics(setup, metrics is not None, loaded)
         run_plan = None
         if watch is not None:
-            # A speed is that of one process.
+            # A speed is the speed of one process.
             run_plan = _plan_run(setup, loaded, watch, with_speed=workers == 1 and ray is None)
         # Raises before a finished run in the folder is touched.
         pool = choose_pool(loaded, workers, ray, timeout)
