@@ -17,9 +17,10 @@ from localeval.judgements.similarity import SimilarityRecord
 from localeval.judgements.statements import SentenceStatements, StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.judgements.useful_contexts import UsefulRecord
+from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.summary import compute, undefined_reason
 from localeval.options import DEFAULTS
-from localeval.runs.result import Result, SampleResult
+from localeval.runs.result import Result
 from localeval.samples import Skipped
 from localeval.text.language import language
 from localeval.text.sentences import split_sentences

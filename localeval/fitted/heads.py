@@ -141,7 +141,8 @@ class Head(FittedRow):
     long_answers  how many of the answers that it was fitted to have three sentences or more
     """
 
-    KIND, COMMAND = "heads", "fit"
+    KIND = "heads"
+    COMMAND = "fit"
 
     form: str
     layer: int = Field(ge=0, le=MAX_LAYERS)

@@ -31,7 +31,8 @@ class Calibration(FittedRow):
     options     those that change the meaning of the probabilities
     """
 
-    KIND, COMMAND = "calibrations", "card"
+    KIND = "calibrations"
+    COMMAND = "card"
 
     prompts: dict[str, str]
     judgements: dict[str, str]
