@@ -64,7 +64,7 @@ class SampleResult:
         return calibrate(self.records, self.curves)
 
     def decisions(self, threshold: float | None = None) -> list[DecisionList]:
-        """Return what each judgement decided, calibrated; `threshold` is by default that of the scores."""
+        """Return what each judgement decided, calibrated; `threshold` is by default the scores' threshold."""
         threshold = self.threshold if threshold is None else threshold
         return list_decisions(self.sample, self.calibrated(), threshold)
 

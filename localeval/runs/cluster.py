@@ -38,7 +38,7 @@ SECONDS_TO_START = 60
 
 
 def connect(address: str) -> None:
-    """Join the cluster at `address`, or the one of this machine for `auto`. Raises InputError."""
+    """Join the cluster at `address`, or the cluster of this machine for `auto`. Raises InputError."""
     # Else Ray sends usage statistics to its makers.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:

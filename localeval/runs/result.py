@@ -169,7 +169,7 @@ class Result:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON values: those of results.json, with the records in full."""
+        """Return everything as plain JSON values, as results.json has them, with the records in full."""
         samples = []
         for item in self.samples:
             records = {name: record.model_dump(mode="json") for name, record in item.records.items()}
