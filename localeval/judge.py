@@ -13,8 +13,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pydantic import BaseModel
-
 from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EmbeddingModel, EngineError, EntailmentModel, TreeEngine
@@ -22,13 +20,26 @@ from localeval.engine.prefix_cache import PrefixCache
 from localeval.engine.probe import check_weights, probe_vocabulary
 from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError
+from localeval.fitted.curves import Curves
 from localeval.fitted.heads import Head, heads_for
-from localeval.judgements import Failure, JudgeContext, Judgement, Records, ask, make_records, with_needs
-from localeval.judgements.calibration import RAW, Curves, curves_for
+from localeval.judgements import (
+    JUDGEMENTS,
+    AnyJudgement,
+    Choices,
+    Failure,
+    Inputs,
+    Models,
+    Record,
+    Records,
+    ask,
+    make_records,
+    with_needs,
+)
+from localeval.judgements.calibration import curves_for
 from localeval.judgements.journal import (
     Journal,
-    find_believed,
-    is_believed,
+    find_final,
+    is_final,
     key_of,
     key_of_failure,
     put_failure,
@@ -159,7 +170,7 @@ class Judge:
         parsed = Sample.read(sample, "Sample")
         if (undefined := undefined_reason(row, parsed)) is not None:
             return undefined
-        self.ready([row], choices)
+        self.check_requirements([row], choices)
         without_reasons = replace(choices, explain=False)  # a score does not show them
         return self.score_sample(parsed, [row], without_reasons, self.memory).scores[metric]
 
@@ -187,7 +198,7 @@ class Judge:
 
     def judge(
         self, sample: Sample, required: Sequence[str], options: Options, journal: Journal
-    ) -> dict[str, BaseModel]:
+    ) -> dict[str, Record]:
         """Make the records of `required` and of all that they need, or read them from the journal.
 
         A judgement that can't be made has a `Failure` as its record, and so have those that need it.
@@ -201,7 +212,7 @@ class Judge:
         options: Options,
         journal: Journal,
         timeout: float | None = None,
-    ) -> tuple[dict[str, BaseModel], dict[str, str]]:
+    ) -> tuple[dict[str, Record], dict[str, str]]:
         """Do what `judge` does, and return the records' journal keys too (see `make_records`).
 
         timeout  seconds for all judgements of the sample, beside loading the models. The one in which they
@@ -209,12 +220,15 @@ class Judge:
                  between judgements, as nothing in this process can end a model's call
         """
         with self._lock:
-            context = self.context(options)
+            choices = self.choices(required, options)
+            models = Models(self.engine, self.auxiliary_models)
             clock = _Clock(timeout)
 
-            def make(judgement: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str]:
-                key = self.key(judgement, context, sample, records)
-                if (stored := find_believed(journal, judgement, key)) is not None:
+            def make(judgement: AnyJudgement, sample: Sample, records: Records) -> tuple[Record, str]:
+                inputs = judgement.inputs(sample, records, choices)
+                key = self.key(judgement, inputs)
+                stored = find_final(journal, judgement, key)
+                if stored is not None:
                     return stored, key
                 if timeout is not None and not clock.started:
                     self.load_models(required, options)
@@ -222,13 +236,15 @@ class Judge:
                 if clock.has_passed():
                     failure = clock.failure()
                     return failure, put_failure(journal, judgement, key, sample, failure)
-                before, start = self.engine.spent, time.perf_counter()
-                record = ask(judgement, context, sample, records)
-                own_key = key if is_believed(record) else key_of_failure(key, sample)
-                seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
+                spent_before = self.engine.spent
+                start = time.perf_counter()
+                record = ask(judgement, inputs, models)
+                own_key = key if is_final(record) else key_of_failure(key, sample)
+                seconds = round(time.perf_counter() - start, 3)
+                spent = self.engine.spent.since(spent_before)
                 cost = {"seconds": seconds, "tokens": spent.total, "spent": spent._asdict()}
                 journal.put(own_key, judgement.name, sample.id, record.model_dump(mode="json"), cost)
-                if is_believed(record) and clock.has_passed():
+                if is_final(record) and clock.has_passed():
                     failure = clock.failure()
                     return failure, put_failure(journal, judgement, key, sample, failure)
                 return record, own_key
@@ -246,12 +262,15 @@ class Judge:
             if "classifier" in used:
                 self.auxiliary_models.classifier()
 
-    def context(self, options: Options) -> JudgeContext:
-        """Collect what judgements are asked with. Raises InputError if the judge was closed."""
+    def choices(self, required: Sequence[str], options: Options) -> Choices:
+        """Collect what the inputs of these judgements are chosen by, with what was fitted for this judge.
+
+        Raises InputError if the judge was closed, and what opening the embedder or the classifier raises.
+        """
         self._check_open()
-        curves = self.curves(options) if options.explain else RAW  # reasons are for calibrated verdicts
-        embedder, classifier = self.auxiliary_models.embedder, self.auxiliary_models.classifier
-        return JudgeContext(self.engine, options, embedder, classifier, self.heads(options), curves)
+        auxiliary = self._open_auxiliary_models(with_needs(required), options)
+        signatures = {name: model.signature() for name, model in auxiliary.items()}
+        return Choices(options, self.heads(options), self.curves(options), **signatures)
 
     def curves(self, options: Options) -> Curves:
         """Return this judge's calibration curves, by language; often none. Raises as `curves_for`."""
@@ -270,43 +289,52 @@ class Judge:
                 head.check_fits(self.engine.width(), self.engine.layers())
         return heads
 
-    def ready(self, metrics: Sequence[Metric], options: Options) -> None:
-        """Check all that the metrics need. Raises ModelMissing, ModelBroken or InputError."""
+    def check_requirements(self, metrics: Sequence[Metric], options: Options) -> None:
+        """Check that every model and head that these metrics need is available.
+
+        Raises ModelMissing, ModelBroken or InputError.
+        """
         self._check_open()
         self.curves(options)
-        by_head = {"grounding", "support"} if options.support_by == "head" else {"grounding"}
         for metric in metrics:
-            if not by_head.isdisjoint(metric.judgements) and not self.heads(options):
+            judgements = [JUDGEMENTS[name] for name in metric.judgements]
+            if any(judgement.needs_head(options) for judgement in judgements) and not self.heads(options):
                 raise InputError(
                     f"{metric.name} needs a head that was fitted for this judge, and there is none; make one "
                     "with `localeval fit` and give it with --head, or leave the metric out."
                 )
-        self._auxiliary_models_for(metrics, options)
+        self._open_auxiliary_models(judgements_of(metrics), options)
 
-    def key(self, judgement: Judgement, context: JudgeContext, sample: Sample, records: Records) -> str:
+    def key(self, judgement: AnyJudgement, inputs: Inputs) -> str:
         """Return the key of the record in a journal: a digest of all that can change it."""
-        return key_of(judgement, context, sample, records, self.signature_of_engine())
+        return key_of(judgement, inputs, self.record_fingerprint())
 
-    def signature_of_engine(self) -> dict[str, Any]:
-        """Return what of this judge can change a record."""
+    def record_fingerprint(self) -> dict[str, Any]:
+        """Return the settings of this judge that are part of every record's key."""
         settings = dict(vars(self.engine.settings))
         return {"model": self.model["sha256"], "settings": settings, "packages": package_versions()}
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
-        """Return what the scores of these metrics are computed with. Raises what `ready` raises.
+        """Return what the scores of these metrics are computed with. Raises what `check_requirements` raises.
 
         Raises ValueError for an embedder's or classifier's own signature without the texts name and sha256.
         """
-        auxiliary = self._auxiliary_models_for(metrics, options)
+        auxiliary = self._open_auxiliary_models(judgements_of(metrics), options)
         signatures = {name: model.signature() for name, model in auxiliary.items()}
         models = model_signature(self.model, self.engine.settings)
         return build_signature(models.model_copy(update=signatures), metrics, options, self.curves(options))
 
-    def _auxiliary_models_for(self, metrics: Sequence[Metric], options: Options) -> dict[str, Any]:
-        """Open the embedder and the classifier, each if the metrics need it."""
-        used = models_used(judgements_of(metrics), options)
-        openers = {"embedder": self.auxiliary_models.embedder, "classifier": self.auxiliary_models.classifier}
-        return {name: open_model() for name, open_model in openers.items() if name in used}
+    def _open_auxiliary_models(
+        self, judgements: Sequence[AnyJudgement], options: Options
+    ) -> dict[str, EmbeddingModel | EntailmentModel]:
+        """Open the embedder and the classifier, each if one of the judgements asks it."""
+        used = models_used(judgements, options)
+        opened: dict[str, EmbeddingModel | EntailmentModel] = {}
+        if "embedder" in used:
+            opened["embedder"] = self.auxiliary_models.embedder()
+        if "classifier" in used:
+            opened["classifier"] = self.auxiliary_models.classifier()
+        return opened
 
     def close(self) -> None:
         """Free the models. The judge can't be used afterwards."""

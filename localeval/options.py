@@ -13,12 +13,9 @@ from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 
 from localeval.errors import InputError
-from localeval.prompts import LANGUAGES, Prompt, is_prompt_text, load_prompt, read_file, text_of
+from localeval.prompts import Prompt, find_form, is_prompt_text, load_prompt, read_file, text_of
 from localeval.system.arguments import STRICT, Int, Number, Settings
 from localeval.text.display import shorten
-
-# The judgements with a prompt.
-_Prompted = Literal["statements", "support", "support_reasoned", "questions", "needed", "useful"]
 
 
 def _is_text_of_file(value: str) -> bool:
@@ -34,10 +31,13 @@ def _file_text(command: str, value: str) -> str:
 
 def _prompt_texts(prompts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
     """Check the caller's prompts, and replace paths by the texts of the files."""
-    for judgement, by_language in prompts.items():
+    texts: dict[str, dict[str, str]] = {}
+    for name, by_language in prompts.items():
+        texts[name] = {}
         for language, prompt in by_language.items():
-            load_prompt(judgement, language, prompt)
-    return {name: {language: text_of(p) for language, p in texts.items()} for name, texts in prompts.items()}
+            load_prompt(name, language, prompt)
+            texts[name][language] = text_of(prompt)
+    return texts
 
 
 def _path_text(value: object) -> object:
@@ -45,7 +45,7 @@ def _path_text(value: object) -> object:
 
 
 _Path = Annotated[str, BeforeValidator(_path_text)]
-_Prompts = Mapping[_Prompted, Mapping[Literal["en", "zh"], _Path]]
+_Prompts = Mapping[str, Mapping[Literal["en", "zh"], _Path]]
 
 
 @plain_dataclass(frozen=True)
@@ -157,11 +157,14 @@ class Options(Settings):
                     shown = shorten(repr(text), 60)
                     raise InputError(f"the prompt of {shorten(judgement)} is {shown}, and not its text")
 
-    def prompt(self, judgement: str, language: str) -> Prompt:
-        """Load the prompt to use: the caller's, else the built-in one; English for other languages."""
-        language = language if language in LANGUAGES else "en"
+    def prompt(self, name: str, language: str) -> Prompt:
+        """Load the prompt to use for texts in a language: the caller's, else the built-in one.
+
+        English for a language in which there is none. Raises PromptError for an unknown name.
+        """
+        code = find_form(name).language_for(language)
         replacements: Any = self.prompts
-        return load_prompt(judgement, language, replacements.get(judgement, {}).get(language))
+        return load_prompt(name, code, replacements.get(name, {}).get(code))
 
 
 DEFAULTS = Options()

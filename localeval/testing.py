@@ -58,7 +58,8 @@ def assert_score(
     Raises AssertionError, which lists each unsupported statement with its probability and evidence, or gives
     the reason for a missing score; and whatever `Judge.score` raises.
     """
-    __tracebackhide__ = True  # pytest shows the line of the test
+    # pytest shows the line of the test.
+    __tracebackhide__ = True
     score = judge.score(metric, sample, **options)
     if score.value is not None and at_least <= score.value <= at_most:
         return score
@@ -182,15 +183,14 @@ class FakeEngine(TreeEngine):
             raise answer
         if set(answer) != set(schema.model_fields):
             raise AssertionError(f"FakeEngine's next answer is {answer}, but {schema.__name__} is asked for")
-        values, probabilities = dict(answer), {}
+        values = dict(answer)
+        probabilities = {}
         for name, field in schema.model_fields.items():
-            options = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-            share = values[name]
-            if options and isinstance(share, int | float) and not isinstance(share, bool):
-                values[name] = options[0] if share >= 0.5 else options[1]
-                probabilities[name] = {options[0]: share, options[1]: 1 - share}
-            elif options:
-                probabilities[name] = {option: float(option == values[name]) for option in options}
+            if get_origin(field.annotation) is Literal:
+                options = get_args(field.annotation)
+                probabilities[name] = _probabilities(values[name], options)
+                if _is_number(values[name]):
+                    values[name] = options[0] if values[name] >= 0.5 else options[1]
         value = schema.model_validate(values)
         return Reply(value, value.model_dump_json(), probabilities, mass=dict.fromkeys(probabilities, 1.0))
 
@@ -198,6 +198,17 @@ class FakeEngine(TreeEngine):
         """Raise EngineError if answers are left over: the code asked for fewer than the test expects."""
         if self._answers:
             raise EngineError(f"{len(self._answers)} answers of FakeEngine were never asked for")
+
+
+def _probabilities(answer: Any, options: Sequence[str]) -> dict[str, float]:
+    """Return the probability of each option; `answer` is an option, or the probability of the first."""
+    if _is_number(answer):
+        return {options[0]: answer, options[1]: 1 - answer}
+    return {option: float(option == answer) for option in options}
+
+
+def _is_number(answer: Any) -> bool:
+    return isinstance(answer, int | float) and not isinstance(answer, bool)
 
 
 class FakeEmbedder:

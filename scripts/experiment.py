@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, cast
 from unittest import mock
 
 import click
@@ -19,12 +20,10 @@ from localeval import Judge, Sample, read_samples
 from localeval.analysis.agreement import Bootstrap
 from localeval.analysis.labels import balanced, label
 from localeval.engine.interface import ContextTooLong, Reply
-from localeval.judgements import JUDGEMENTS, Failure, support, windows
-from localeval.judgements.context import JudgeContext
+from localeval.judgements import JUDGEMENTS, Choices, Failure, Models, deciders, windows
 from localeval.judgements.journal import Journal
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
-from localeval.prompts import ANSWERS
 from localeval.system.versions import digest
 
 
@@ -71,10 +70,10 @@ class Variant:
             return reply.probabilities["verdict"][self.verdicts[0]]
 
         with (
-            mock.patch.object(support, "DirectReply", reply),
-            mock.patch.object(support, "probability_of_yes", first),
+            mock.patch.object(deciders, "YesOrNo", reply),
+            mock.patch.object(deciders, "probability_of_yes", first),
             mock.patch.object(windows, "probability_of_yes", first),
-            mock.patch.dict(ANSWERS, verdict=(*self.verdicts, "yes", "no")),
+            mock.patch.dict(cast("dict[str, Any]", deciders.ASKED_PROMPT.replies), verdict=reply),
         ):
             yield
 
@@ -88,8 +87,16 @@ def edited(judgement: str, language: str, pairs: list[list[str]]) -> str:
     return text
 
 
-Outcome = dict[str, tuple[list[float], float, int]]
-"""Sample id -> (probabilities of its statements, seconds, tokens)."""
+class Judged(NamedTuple):
+    """One sample: the probabilities of its statements, and the seconds and tokens that they took."""
+
+    probabilities: list[float]
+    seconds: float
+    tokens: int
+
+
+# Sample id -> what was judged.
+Outcome = dict[str, Judged]
 
 
 @click.command()
@@ -128,19 +135,21 @@ def judge_support(
 ) -> Outcome:
     outcome: Outcome = {}
     with Judge.load(variant.judge, **variant.settings) as judge, Journal(output / variant.name) as journal:
-        context = judge.context(options)
+        choices = judge.choices(["support"], options)
         changed = [variant.options, variant.verdicts, variant.passages]
         prompts = [options.prompt("support", x).sha256 for x in ("en", "zh")]
-        fingerprint = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompts]
+        fingerprint = [judge.record_fingerprint(), JUDGEMENTS["support"].version, prompts]
         for sample in samples:
             record = statements[sample.id]
             if isinstance(record, Failure) or not record.flat():
                 continue
             key = digest([fingerprint, changed, sample.id, record.model_dump(mode="json")])
-            if (entry := journal.get(key)) is None:
-                before, start = judge.engine.spent, time.perf_counter()
+            entry = journal.get(key)
+            if entry is None:
+                before = judge.engine.spent
+                start = time.perf_counter()
                 try:
-                    probabilities = ask(context, sample, record, variant.passages)
+                    probabilities = ask(judge, choices, sample, record, variant.passages)
                 except ContextTooLong:
                     continue
                 spent = judge.engine.spent.since(before)
@@ -151,20 +160,20 @@ def judge_support(
                     "tokens": spent.total - spent.prefix,
                 }
                 journal.put(key, "support", sample.id, entry, {})
-            outcome[sample.id] = (entry["p"], entry["s"], entry["tokens"])
+            outcome[sample.id] = Judged(entry["p"], entry["s"], entry["tokens"])
     return outcome
 
 
-def ask(context: JudgeContext, sample: Sample, statements: Any, passages: bool) -> list[float]:
+def ask(judge: Judge, choices: Choices, sample: Sample, statements: Any, passages: bool) -> list[float]:
     """Return the probability of each statement."""
     parts = [[text] for text in sample.retrieved_contexts or []] if passages else [sample.retrieved_contexts]
-    records = [
-        JUDGEMENTS["support"].ask(
-            context, sample.model_copy(update={"retrieved_contexts": part}), {"statements": statements}
-        )
-        for part in parts
-    ]
-    by_premise = ([v.probability for v in record.verdicts] for record in records)  # type: ignore[attr-defined]
+    models = Models(judge.engine, judge.auxiliary_models)
+    by_premise = []
+    for part in parts:
+        changed = sample.model_copy(update={"retrieved_contexts": part})
+        inputs = JUDGEMENTS["support"].inputs(changed, {"statements": statements}, choices)
+        record = JUDGEMENTS["support"].ask(inputs, models)
+        by_premise.append([verdict.probability for verdict in record.verdicts])
     return [max(probabilities) for probabilities in zip(*by_premise, strict=True)]
 
 
@@ -179,24 +188,31 @@ def row(name: str, outcome: Outcome, first: Outcome, samples: list[Sample]) -> s
 
     The first variant has no change: an interval around 0 would mean nothing.
     """
-    ids = [s.id for s in samples if s.id in outcome and s.id in first]
-    draws = Bootstrap([label(s) for s in samples if s.id in outcome and s.id in first])
-    mean = [sum(outcome[i][0]) / len(outcome[i][0]) for i in ids]
+    shared = [sample for sample in samples if sample.id in outcome and sample.id in first]
+    rows = [outcome[sample.id] for sample in shared]
+    draws = Bootstrap([label(sample) for sample in shared])
+    means = [_mean(row.probabilities) for row in rows]
     change = ""
     if outcome is not first:
-        gain = draws.auroc(mean, less=[sum(first[i][0]) / len(first[i][0]) for i in ids])
+        means_of_first = [_mean(first[sample.id].probabilities) for sample in shared]
+        gain = draws.auroc(means, less=means_of_first)
         change = f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
-    share = [sum(p >= 0.5 for p in outcome[i][0]) / len(outcome[i][0]) for i in ids]
+    shares = [_mean(p >= 0.5 for p in row.probabilities) for row in rows]
     cells = (
         name,
-        f"{sorted(outcome[i][2] for i in ids)[len(ids) // 2]}",
-        f"{sorted(outcome[i][1] for i in ids)[len(ids) // 2]:.1f}",
-        str(draws.auroc(mean)),
+        f"{statistics.median_high(row.tokens for row in rows)}",
+        f"{statistics.median_high(row.seconds for row in rows):.1f}",
+        str(draws.auroc(means)),
         change,
-        str(draws.auroc(share)),
-        str(draws.auroc([min(outcome[i][0]) for i in ids])),
+        str(draws.auroc(shares)),
+        str(draws.auroc([min(row.probabilities) for row in rows])),
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return sum(numbers) / len(numbers)
 
 
 if __name__ == "__main__":

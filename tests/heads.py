@@ -1,6 +1,7 @@
 """Heads for judges that are fakes."""
 
-from localeval.fitted.heads import FORM, FittedFor, Head, Probe, SoftMinimum, file_text
+from localeval.fitted.files import FittedFor, file_text
+from localeval.fitted.heads import FORM, Head, LinearMap, SoftMinimum
 
 
 def head(
@@ -17,7 +18,7 @@ def head(
         language=language,
         form=FORM,
         layer=0,
-        word=Probe(states=(1.0,) * width, bias=bias),
+        word=LinearMap(states=(1.0,) * width, bias=bias),
         sentence=SoftMinimum(),
         overlap=(0, 0, unknown, 0, 0),
         answer=SoftMinimum(sharpness=1000.0),

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +14,50 @@ SAMPLE = {"response": "Tea is grown in Assam. It sings.", "retrieved_contexts": 
 WORDS: dict[str, Any] = {"statements": "sentences"}
 
 
+def refused(judge: Judge, sample: dict[str, Any], **bounds: float) -> str:
+    """What `assert_score` says of the faithfulness of a sample that does not pass."""
+    return said(AssertionError, assert_score, judge, "faithfulness", sample, **bounds, **WORDS)
+
+
 def judge(*verdicts: float, **how: Any) -> Judge:
     return fake_judge(FakeEngine([{"verdict": share} for share in verdicts], **how))
 
 
-def test_a_score_within_its_bounds_is_returned_and_one_just_below_or_a_missing_one_is_told() -> None:
+def test_a_score_within_its_bounds_is_returned() -> None:
     assert assert_score(judge(1, 0.8), "faithfulness", SAMPLE, at_least=1.0, **WORDS).value == 1.0
+
+
+def test_a_score_on_its_bounds_is_within_them() -> None:
     assert assert_score(judge(0.9, 0.2), "faithfulness", SAMPLE, at_least=0.5, at_most=0.5, **WORDS)
-    three, none = ({**SAMPLE, "response": text} for text in (f"{SAMPLE['response']} It rains.", ""))
-    refused = partial(said, AssertionError, assert_score, metric="faithfulness", **WORDS)
-    assert "0.6667; expected at least 0.667." in refused(judge(0.9, 0.9, 0.1), sample=three, at_least=0.667)
-    assert "undefined (no_statements" in refused(judge(), sample=none)
-    assert "failed (context_too_long" in refused(judge(n_ctx=2048), sample=SAMPLE)
 
 
-def test_of_a_fault_less_is_better() -> None:
+def test_a_score_just_below_its_bound_is_not_shown_as_the_bound() -> None:
+    three = {**SAMPLE, "response": f"{SAMPLE['response']} It rains."}
+    message = refused(judge(0.9, 0.9, 0.1), three, at_least=0.667)
+    assert "0.6667; expected at least 0.667." in message
+
+
+def test_a_response_without_a_statement_is_told_as_undefined() -> None:
+    assert "undefined (no_statements" in refused(judge(), {**SAMPLE, "response": ""})
+
+
+def test_a_sample_that_can_not_be_judged_is_told_as_failed() -> None:
+    assert "failed (context_too_long" in refused(judge(n_ctx=2048), SAMPLE)
+
+
+def test_an_unsupported_statement_is_told_with_its_probability_and_evidence() -> None:
+    _, line = refused(judge(0.3, 0.9), SAMPLE, at_least=1.0).splitlines()
+    evidence = 'evidence: "Tea is grown in Assam."'
+    assert line == f'not supported (support, 0.30): "Tea is grown in Assam."; {evidence}'
+
+
+def test_where_lower_is_better_the_statements_that_count_are_told() -> None:
     sample = {**SAMPLE, "reference": "Coffee is grown in Kodagu."}
-    verdicts = (0.9, 0.9, 0.9, 0.1)  # by the contexts, then by the reference
-    noisy = (judge(*verdicts), "noise_sensitivity", sample)
-    _, listed = said(AssertionError, assert_score, *noisy, at_most=0.1, **WORDS).splitlines()
-    assert listed == 'not supported (response_in_reference, 0.10): "It sings."; no evidence'
+    # Two verdicts by the contexts, then two by the reference.
+    noisy = judge(0.9, 0.9, 0.9, 0.1)
+    message = said(AssertionError, assert_score, noisy, "noise_sensitivity", sample, at_most=0.1, **WORDS)
+    _, line = message.splitlines()
+    assert line == 'not supported (response_in_reference, 0.10): "It sings."; no evidence'
 
 
 def test_what_a_terminal_would_obey_is_not_printed() -> None:

@@ -23,7 +23,7 @@ from localeval.analysis.card_kinds import (
 )
 from localeval.analysis.card_refit import refit
 from localeval.analysis.labels import are_pairs
-from localeval.fitted.heads import file_text
+from localeval.fitted.files import file_text
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for
 from localeval.judgements.decision import statement_language

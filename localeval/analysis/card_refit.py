@@ -10,9 +10,10 @@ from localeval.analysis import agreement
 from localeval.analysis.card_kinds import ALL_SUPPORTED, JudgedSample
 from localeval.analysis.fit_curve import cross_fitted_curves, fit, full_support_probabilities
 from localeval.analysis.labels import group, user_column
-from localeval.fitted.heads import FittedFor
+from localeval.fitted.curves import Curve
+from localeval.fitted.files import FittedFor
 from localeval.judge import Judge
-from localeval.judgements.calibration import Calibration, Curve, conditions
+from localeval.judgements.calibration import Calibration, conditions
 from localeval.options import Options
 from localeval.prompts import LANGUAGES
 
@@ -67,7 +68,7 @@ def _add_refitted_scores(items: Sequence[JudgedSample], threshold: float) -> lis
 
 def _share_supported(item: JudgedSample, curve: Curve, threshold: float) -> tuple[float, float]:
     """Return (mean probability, share of probabilities from the threshold on) under the curve."""
-    probabilities = [curve.apply_to(verdict) for verdict in item.verdicts]
+    probabilities = [verdict.calibrated(curve).probability for verdict in item.verdicts]
     supported = sum(probability >= threshold for probability in probabilities)
     return sum(probabilities) / len(probabilities), supported / len(probabilities)
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from localeval.fitted.heads import LEAST, logit
+from localeval.fitted.curves import MAX_UNKNOWN_NUMBERS, Curve, all_supported, log_preference
+from localeval.fitted.logits import MIN_PROBABILITY, logit
 from localeval.judgements.bindings import Binding
-from localeval.judgements.calibration import MOST_UNKNOWN, Curve, all_supported, log_preference
 from localeval.judgements.support import Verdict
 
 # The largest slope, and the inverse of the smallest: a few labels without a mistake would give more.
@@ -57,7 +57,7 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
         by_size = sums / np.sqrt(place)
         logs = np.minimum.reduceat(by_size, starts)
         size = np.repeat(_first_lowest(by_size, logs, starts, lengths), lengths)
-        share = np.clip(np.exp(logs), LEAST, 1 - LEAST)
+        share = np.clip(np.exp(logs), MIN_PROBABILITY, 1 - MIN_PROBABILITY)
         loss = -(targets * np.log(share) + (1 - targets) * np.log(1 - share)).mean()
         by_log = np.repeat(((1 - targets) * share / (1 - share) - targets) / len(lengths), lengths)
         by_logit = np.where(place <= size, by_log / np.sqrt(size), 0.0) / (1 + np.exp(logits[order]))
@@ -94,7 +94,7 @@ def features_of(verdict: Verdict) -> tuple[float, ...]:
     return (
         logit(verdict.probability),
         verdict.coverage,
-        min(len(verdict.unknown_numbers), MOST_UNKNOWN),
+        min(len(verdict.unknown_numbers), MAX_UNKNOWN_NUMBERS),
         log_preference(binding.margin),
         1.0,
     )
@@ -118,5 +118,6 @@ def cross_fitted_curves(responses: Responses, labels: Sequence[int], folds: Sequ
 def full_support_probabilities(responses: Responses, curves: Sequence[Curve]) -> list[float]:
     """Return P(all supported) of each response under its curve."""
     return [
-        all_supported([curve.apply_to(v) for v in row]) for row, curve in zip(responses, curves, strict=True)
+        all_supported([v.calibrated(curve).probability for v in row])
+        for row, curve in zip(responses, curves, strict=True)
     ]

@@ -17,7 +17,9 @@ from localeval.analysis.labels import user_column
 from localeval.engine.interface import TokenValues
 from localeval.errors import InputError
 from localeval.fitted import heads
-from localeval.judgements.reading import LONG, Places, split_words
+from localeval.fitted.files import FittedFor
+from localeval.fitted.logits import sigmoid
+from localeval.judgements.reading import MIN_LONG_SENTENCES, Places, split_words
 from localeval.text.sentences import Sentence
 
 # Principal components of a word's state.
@@ -35,7 +37,7 @@ MIN_SLOPE = 0.01
 Array = npt.NDArray[Any]
 
 
-def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list[heads.Head]:
+def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[heads.Head]:
     """Fit a head for each language of the answers, with figures for unseen answers.
 
     The map of words and sentences is fitted to all answers, as a judge's states are much alike in both
@@ -54,7 +56,7 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
     shares = _held_out_shares(readings, logits, fold)
     fitted_map = _fit_map(pieces)
     weights = axes @ fitted_map.word
-    word = heads.Probe(states=_rounded(weights), bias=round(fitted_map.bias - float(mean @ weights), 5))
+    word = heads.LinearMap(states=_rounded(weights), bias=round(fitted_map.bias - float(mean @ weights), 5))
     minimums = _soft_minimums(logits, readings, np.arange(len(readings)))
     fitted = []
     for language, answer in sorted(minimums.items()):
@@ -76,7 +78,7 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
                 answer=heads.SoftMinimum(
                     sharpness=round(answer.sharpness / answer.slope, 5), conjunction=answer.conjunction
                 ),
-                long_answers=sum(len(logits[i]) >= LONG for i in members),
+                long_answers=sum(len(logits[i]) >= MIN_LONG_SENTENCES for i in members),
                 fitted_on=_fitted_on([readings[i] for i in members], len(readings)),
                 figures=_figures([readings[i] for i in members], [shares[i] for i in members]),
             )
@@ -109,7 +111,7 @@ def _held_out_shares(
             language = readings[i].language
             if language not in minimums:
                 raise InputError(f"all answers in {language} are of too few groups; a head needs more.")
-            shares[i] = heads.sigmoid(minimums[language].of(logits[i]))
+            shares[i] = sigmoid(minimums[language].of(logits[i]))
     return shares
 
 

@@ -120,7 +120,7 @@ def fit_command(
     in the user's cache folder, about 3 KB a token, so that a second call goes on.
     """
     from localeval.analysis import fit_head, head_states
-    from localeval.fitted.heads import FittedFor, file_text
+    from localeval.fitted.files import FittedFor, file_text
 
     check_output_file("output", HEADS)
     where = ", ".join(labelled)

@@ -145,7 +145,7 @@ class Gates:
             return
         for name in self._named():
             try:
-                judge.ready([METRICS[name]], Options.read(options))
+                judge.check_requirements([METRICS[name]], Options.read(options))
             except ModelMissing as error:
                 raise InputError(f"a gate names {name}, which is left out: {error}") from error
 

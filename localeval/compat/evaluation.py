@@ -14,8 +14,9 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from localeval.compat.kept_run import KeptRun, folders_of
-from localeval.compat.metrics import LOG, OPENED, Model, OriginalMetric, as_columns, close
+from localeval.compat.metrics import OPENED, Model, OriginalMetric, as_columns, close
 from localeval.engine.interface import EmbeddingModel
+from localeval.engine.prefix_cache import LOG
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics.signature import Signature
@@ -200,7 +201,7 @@ def evaluate(
     open_before, signatures = set(OPENED), list[Signature]()
     try:
         for metric in chosen:
-            metric.judge().ready([metric.metric], metric.options)
+            metric.judge().check_requirements([metric.metric], metric.options)
             signatures.append(metric.judge().signature([metric.metric], settings[metric.column]))
         with ExitStack() as stack:
             for run, signature in zip(kept.values(), signatures, strict=False):

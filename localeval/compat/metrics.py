@@ -152,7 +152,7 @@ class OriginalMetric(AbstractContextManager[Any]):
         if (undefined := undefined_reason(self.metric, sample)) is not None:
             return SampleResult(sample, {self.column: undefined}, {}), {}
         judge, start = self.judge(), time.monotonic()
-        judge.ready([self.metric], settings)
+        judge.check_requirements([self.metric], settings)
         records: dict[str, BaseModel] = {}
         keys: dict[str, str] = {}
         for name in judgements_for([self.metric], settings):

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache
-from importlib import resources
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field, PlainSerializer
 
 from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
 from localeval.claims.terms import TERM
 from localeval.errors import InputError
+from localeval.fitted.files import MAX_WEIGHT, Fitted, FittedRow, Weight, load_fitted
+from localeval.fitted.logits import sigmoid
 from localeval.options import Options
 from localeval.system.versions import digest
-from localeval.text.display import shorten
 from localeval.text.normalise import normalise
 
 if TYPE_CHECKING:
@@ -25,14 +24,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 READING = "1"  # version of how a text is read: what precedes it, and which states are kept
-SCHEMA = 1  # of a file of heads or calibrations
 FORM = "2"  # version of a head: of what it computes from the states, and of `READING`, on which it was fitted
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][A-Za-z]+")  # a capital in the middle of a sentence
-_MOST = 3  # unknown numbers or names that count
-ENOUGH = 100  # long answers that a head must have been fitted to before it decides long responses
-MOST_LAYERS = 1000
-LARGEST = 1e4  # of a fitted number: products of several stay finite
-LEAST = 1e-6  # probabilities are clipped to this distance from 0 and 1, so that a logit is finite
+_MAX_UNKNOWN = 3  # unknown numbers or names that count
+MIN_LONG_ANSWERS = 100  # that a head must have been fitted to before it decides long responses
+MAX_LAYERS = 1000
 
 
 def context_text(contexts: Sequence[str]) -> str:
@@ -75,8 +71,8 @@ class Contexts:
         return Overlap(
             term_recall(text, self._premise),
             sum(run in self._runs for run in runs) / len(runs) if runs else 1.0,
-            float(min(_MOST, len(unsupported_numbers(text, self._premise)))),
-            float(min(_MOST, names)),
+            float(min(_MAX_UNKNOWN, len(unsupported_numbers(text, self._premise)))),
+            float(min(_MAX_UNKNOWN, names)),
             math.log1p(len(words)),
         )
 
@@ -93,88 +89,7 @@ def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
     return [*zip(words, words[1:], words[2:], strict=False)]
 
 
-Weight = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
-
-
-class Fitted(BaseModel):
-    """Base class of what is fitted and stored in files."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class FittedFor(Fitted):
-    """The judge that something was fitted for: the name and the sha256 of its model file."""
-
-    name: str
-    sha256: str
-
-
-class FittedRow(Fitted):
-    """A row of a file of `KIND`, which `localeval COMMAND` writes: fitted for a judge and a language.
-
-    fitted_on  for people to read: sources, labels, date
-    figures    on texts that it was not fitted on: name -> (figure, ends of its 95 % interval)
-    """
-
-    KIND: ClassVar[str]
-    COMMAND: ClassVar[str]
-
-    judge: FittedFor
-    language: str
-    fitted_on: dict[str, Any] = {}
-    figures: dict[str, tuple[float, float, float]] = {}
-
-
-F = TypeVar("F", bound=FittedRow)
-
-
-def select(model: type[F], text: str, fits: Callable[[F], bool]) -> dict[str, F]:
-    """Return the rows that fit, by language: of those shipped for "auto", of none for "none", else of `text`.
-
-    Raises InputError for a text that is no file of such rows, or has none that fits.
-    """
-    if text == "none":
-        return {}
-    rows = shipped(model) if text == "auto" else _parsed(model, text, f"the given file of {model.KIND}")
-    fitting = {row.language: row for row in rows if fits(row)}
-    if text != "auto" and not fitting:
-        raise InputError(
-            f"the given file has no {model.KIND} for this judge, its prompts, versions and options, and what "
-            f"was fitted for others is never applied; make one with `localeval {model.COMMAND}`, or leave it "
-            "out."
-        )
-    return fitting
-
-
-@lru_cache
-def shipped(model: type[F]) -> tuple[F, ...]:
-    """Read all rows of this kind that come with the package."""
-    files = sorted(resources.files("localeval.fitted").iterdir(), key=lambda file: file.name)
-    texts = {file.name: file.read_text(encoding="utf-8") for file in files if file.name.endswith(".json")}
-    return tuple(row for name, text in texts.items() for row in _parsed(model, text, name))
-
-
-@lru_cache(maxsize=16)
-def _parsed(model: type[F], text: str, where: str) -> tuple[F, ...]:
-    try:
-        data = json.loads(text)
-        if data.get("schema", SCHEMA) != SCHEMA:
-            raise ValueError(f"its schema is not {SCHEMA}")
-        return tuple(model(**row) for row in data.get(model.KIND, ()))
-    except (ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise InputError(
-            f"{where}: this is no file of {model.KIND} ({shorten(error, 120)}); give one that "
-            f"`localeval {model.COMMAND}` wrote."
-        ) from error
-
-
-def file_text(rows: Sequence[FittedRow]) -> str:
-    """Return the text of a file of these rows, at least one."""
-    lines = ",\n".join(json.dumps(row.model_dump(mode="json"), ensure_ascii=False) for row in rows)
-    return f'{{"schema": {SCHEMA}, "{rows[0].KIND}": [\n{lines}\n]}}\n'
-
-
-class Probe(Fitted):
+class LinearMap(Fitted):
     """A linear map from a state to a logit."""
 
     states: tuple[Weight, ...] = Field(min_length=1)
@@ -201,8 +116,8 @@ class SoftMinimum(Fitted):
     (2.0, True)
     """
 
-    sharpness: float = Field(default=1.0, gt=0, le=LARGEST)
-    slope: float = Field(default=1.0, gt=0, le=LARGEST)
+    sharpness: float = Field(default=1.0, gt=0, le=MAX_WEIGHT)
+    slope: float = Field(default=1.0, gt=0, le=MAX_WEIGHT)
     bias: Weight = 0.0
     conjunction: bool = False
 
@@ -229,8 +144,8 @@ class Head(FittedRow):
     KIND, COMMAND = "heads", "fit"
 
     form: str
-    layer: int = Field(ge=0, le=MOST_LAYERS)
-    word: Probe
+    layer: int = Field(ge=0, le=MAX_LAYERS)
+    word: LinearMap
     sentence: SoftMinimum
     overlap: tuple[Weight, ...] = Field(min_length=len(Overlap._fields), max_length=len(Overlap._fields))
     answer: SoftMinimum
@@ -265,7 +180,7 @@ class Head(FittedRow):
     @property
     def decides_long(self) -> bool:
         """Return whether it was fitted to enough long answers to decide long responses."""
-        return self.long_answers >= ENOUGH
+        return self.long_answers >= MIN_LONG_ANSWERS
 
     @cached_property
     def sha256(self) -> str:
@@ -273,23 +188,18 @@ class Head(FittedRow):
         return digest(self.model_dump(mode="json", exclude={"fitted_on", "figures"}))
 
 
+HeadBySha256 = Annotated[Head, PlainSerializer(lambda head: head.sha256)]
+"""A head in the inputs of a judgement, whose digest has the sha256 of what the head computes."""
+
+
 def heads_for(model_sha256: str, options: Options) -> dict[str, Head]:
     """Return the heads of `options.head` that were fitted for this judge, by language; often none.
 
     Raises InputError for a file that is invalid or has no head for this judge.
     """
-    return select(Head, options.head, lambda row: row.judge.sha256 == model_sha256 and row.form == FORM)
+    return load_fitted(Head, options.head, lambda row: row.judge.sha256 == model_sha256 and row.form == FORM)
 
 
 def head_digests(heads: Mapping[str, Head]) -> dict[str, str]:
     """Return the heads as a signature stores them: language -> sha256."""
     return {language: head.sha256 for language, head in sorted(heads.items())}
-
-
-def logit(probability: float) -> float:
-    p = min(max(probability, LEAST), 1 - LEAST)
-    return math.log(p / (1 - p))
-
-
-def sigmoid(x: float) -> float:
-    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))

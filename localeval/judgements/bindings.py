@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from localeval.claims.replaceable_values import CELL, Replaceable, replaceable_values
 from localeval.engine.interface import ContextTooLong, TreeEngine
-from localeval.fitted.heads import context_text, question_text, sigmoid
+from localeval.fitted.heads import context_text, question_text
+from localeval.fitted.logits import sigmoid
 from localeval.judgements.context import Record
 
 _DECIMALS = 4  # of a margin; further digits tell nothing

@@ -1,26 +1,19 @@
-"""What every judgement works with, and the record of one that could not be made."""
+"""The base of all records, the record of a judgement that could not be made, and texts as they are judged."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.claims.account import Account, account
 from localeval.claims.reasons import Reason
-from localeval.engine.interface import EmbeddingModel, EntailmentModel, TreeEngine
+from localeval.fitted.curves import Curve
 from localeval.judgements.decision import Decision, DecisionContext, Kind
-from localeval.options import Options
 from localeval.samples import Sample
 from localeval.text.language import language
-from localeval.text.thoughts import find_thoughts, strip_thinking
-
-if TYPE_CHECKING:
-    from localeval.fitted.heads import Head
-    from localeval.judgements.calibration import Curves
+from localeval.text.thoughts import strip_thinking
 
 
 class Record(BaseModel):
@@ -34,6 +27,10 @@ class Record(BaseModel):
 
     decides: ClassVar[Kind] = "other"
     texts_of: ClassVar[str] = ""
+
+    def calibrated(self, curve: Curve) -> Self:  # noqa: ARG002 (for subclasses)
+        """Return the record with calibrated probabilities; by default they stay as they are."""
+        return self
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:  # noqa: ARG002 (for subclasses)
         """List what was decided, in the form that every report reads; by default nothing."""
@@ -78,22 +75,6 @@ class NoHead(Exception):
     """Raised when a judgement needs a head and none was fitted for the judge in that language."""
 
 
-@dataclass(frozen=True)
-class JudgeContext:
-    """The options, the models (two of them opened on first use), and what was fitted for the judge.
-
-    heads   fitted to this judge's hidden states, by language
-    curves  that calibrate the verdicts for which reasons are written, by language
-    """
-
-    engine: TreeEngine
-    options: Options
-    embedder: Callable[[], EmbeddingModel]
-    classifier: Callable[[], EntailmentModel]
-    heads: Mapping[str, Head] = field(default_factory=dict)
-    curves: Curves = field(default_factory=dict)
-
-
 def texts_of(sample: Sample, column: str) -> list[str]:
     """Return the texts of `column` ("retrieved_contexts", "response" or "reference") as they are judged.
 
@@ -107,22 +88,6 @@ def texts_of(sample: Sample, column: str) -> list[str]:
 def response_of(sample: Sample) -> str:
     """Return the response as it is judged: without `<think>...</think>`."""
     return strip_thinking(sample.response or "")[0]
-
-
-def account_of(sample: Sample, column: str = "response") -> Account:
-    """Return the account of the response or the reference as it is judged, beside the question."""
-    return account(texts_of(sample, column)[0], sample.user_input or "")
-
-
-def unjudged_of(sample: Sample, column: str = "response") -> tuple[UnjudgedText, ...]:
-    """Return what is not judged of the response or the reference: its thoughts, then the rest in order."""
-    whole = (sample.response or "") if column == "response" else ""
-    thoughts = [
-        UnjudgedText(text=whole[start:end], start=start, end=end, reason="thought")
-        for start, end in find_thoughts(whole)
-    ]
-    stretches = account_of(sample, column).unjudged
-    return (*thoughts, *(UnjudgedText(**stretch._asdict()) for stretch in stretches))
 
 
 def unjudged_in(records: Mapping[str, Any]) -> tuple[UnjudgedText, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from localeval.claims.evidence import Evidence
 from localeval.samples import Sample
@@ -29,8 +29,7 @@ OF_ANSWER: tuple[Kind, ...] = ("statement", "verdict", "sentence", "other")
 MIN_MASS = 0.5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Decision:
+class Decision(NamedTuple):
     """What a judgement decided about one text of a sample.
 
     text         what was decided about: a statement, a sentence, a question, a context
@@ -158,7 +157,7 @@ def decided_in(lists: Iterable[DecisionList], kind: Kind) -> list[Decision]:
     return [decision for listed in lists if listed.kind == kind for decision in listed.decisions]
 
 
-def unjudged_in(lists: Iterable[DecisionList], column: str = "response") -> list[Decision]:
+def list_unjudged(lists: Iterable[DecisionList], column: str = "response") -> list[Decision]:
     """Return the stretches of the response, or of the reference, that are not judged."""
     return [
         decision

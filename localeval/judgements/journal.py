@@ -19,11 +19,11 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pydantic import BaseModel
 from pydantic_core import to_json
 
 from localeval.errors import FolderError, InputError
-from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement
+from localeval.judgements.base import JUDGEMENTS, AnyJudgement, Inputs
+from localeval.judgements.context import Failure, Record
 from localeval.samples import Sample
 from localeval.system.files import parsing, sync_folder
 from localeval.system.locks import left_over_lock, lock_file
@@ -235,7 +235,7 @@ class Journal:
             self._open_files.close()
 
 
-def find(journal: Journal | JournalFile, judgement: Judgement, key: str) -> BaseModel | None:
+def find(journal: Journal | JournalFile, judgement: AnyJudgement, key: str) -> Record | None:
     """Return a judgement's stored record or None. Raises InputError if its fields are wrong."""
     if (stored := journal.get(key)) is None:
         return None
@@ -244,16 +244,19 @@ def find(journal: Journal | JournalFile, judgement: Judgement, key: str) -> Base
         return parse_record(judgement, stored)
 
 
-def parse_record(judgement: Judgement, stored: Mapping[str, Any]) -> BaseModel:
+def parse_record(judgement: AnyJudgement, stored: Mapping[str, Any]) -> Record:
     """Return the record that was stored so. Raises ValueError if its fields are wrong."""
-    return Failure(**stored) if "failed" in stored else judgement.record(**stored)
+    if "failed" in stored:
+        return Failure(**stored)
+    record: Record = judgement.record(**stored)
+    return record
 
 
 PASSING = ("engine_error", "timeout", "worker_lost")
 """Reasons of failures that may not happen again; another run judges the sample again."""
 
 
-def is_believed(record: BaseModel) -> bool:
+def is_final(record: Record) -> bool:
     """Return whether a stored record is final, and no failure that may not happen again."""
     return not (isinstance(record, Failure) and record.failed in PASSING)
 
@@ -263,7 +266,7 @@ def key_of_failure(key: str, sample: Sample) -> str:
     return digest([key, sample.id])
 
 
-def put_failure(journal: Journal, judgement: Judgement, key: str, sample: Sample, failure: Failure) -> str:
+def put_failure(journal: Journal, judgement: AnyJudgement, key: str, sample: Sample, failure: Failure) -> str:
     """Store a failure, of something that was not asked, that may not happen again. Return its key."""
     key = key_of_failure(key, sample)
     cost = {"seconds": 0, "tokens": 0}
@@ -271,13 +274,13 @@ def put_failure(journal: Journal, judgement: Judgement, key: str, sample: Sample
     return key
 
 
-def find_believed(journal: Journal | JournalFile, judgement: Judgement, key: str) -> BaseModel | None:
+def find_final(journal: Journal | JournalFile, judgement: AnyJudgement, key: str) -> Record | None:
     """Return a judgement's stored record if it is final; None if it has to be judged."""
     record = find(journal, judgement, key)
-    return record if record is not None and is_believed(record) else None
+    return record if record is not None and is_final(record) else None
 
 
-class JournaledRecords(Mapping[str, BaseModel]):
+class JournaledRecords(Mapping[str, Record]):
     """Judgement -> record, as a mapping that holds no record in memory: each lookup reads a line.
 
     at  judgement -> the key of its line in the journal
@@ -290,7 +293,7 @@ class JournaledRecords(Mapping[str, BaseModel]):
     def __init__(self, lines: JournalFile, keys: Mapping[str, str]) -> None:
         self._lines, self.at = lines, keys
 
-    def __getitem__(self, judgement: str) -> BaseModel:
+    def __getitem__(self, judgement: str) -> Record:
         record = find(self._lines, JUDGEMENTS[judgement], self.at[judgement])
         if record is None:
             raise InputError(
@@ -309,23 +312,16 @@ class JournaledRecords(Mapping[str, BaseModel]):
         return len(self.at)
 
 
-def key_of(
-    judgement: Judgement,
-    context: JudgeContext,
-    sample: Sample,
-    records: Mapping[str, BaseModel],
-    engine: Mapping[str, Any],
-) -> str:
+def key_of(judgement: AnyJudgement, inputs: Inputs, record_fingerprint: Mapping[str, Any]) -> str:
     """Return the key that a record is stored under: a digest of all that can change it.
 
-    `engine` describes what of the judge can change it; the models in `context` only give their signatures.
+    record_fingerprint  the settings of the judge that are part of every record's key
     """
     return digest(
         {
-            "judgement": [judgement.name, judgement.version],
-            "recipe": judgement.key_fields(context, sample),
-            "of": [records[name].model_dump(mode="json") for name in judgement.needs],
-            "sample": {column: getattr(sample, column) for column in judgement.columns},
-            "engine": engine,
+            "judgement": judgement.name,
+            "version": judgement.version,
+            "inputs": inputs.sha256(),
+            "judge": record_fingerprint,
         }
     )

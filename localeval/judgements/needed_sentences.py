@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from localeval.claims.evidence import Evidence, context_sentences
-from localeval.judgements.context import JudgeContext, Record
+from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
+from localeval.judgements.context import Record
 from localeval.judgements.decision import Decision, DecisionContext, Kind
-from localeval.judgements.support import DirectReply
-from localeval.judgements.windows import LONGEST_SHOWN, ask_in_windows, probability_of_yes
+from localeval.judgements.replies import YesOrNo, probability_of_yes
+from localeval.judgements.windows import MAX_SHOWN_CHARACTERS, ask_in_windows
+from localeval.prompts import PromptBySha256, PromptForm
 from localeval.samples import Sample
 from localeval.text.display import one_line
 from localeval.text.language import language
@@ -38,6 +39,7 @@ class NeededRecord(Record):
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List whether the contexts answer the question, then whether it needs each of their sentences."""
         least = least_answerable(context.threshold)
+        least_needed = self.least_needed(context.threshold)
         answerable = Decision(
             text=context.sample.user_input or "",
             label="answerable",
@@ -53,7 +55,7 @@ class NeededRecord(Record):
                 label="needed",
                 probability=sentence.probability,
                 is_yes=is_needed,
-                threshold=self.least_needed(context.threshold),
+                threshold=least_needed,
                 column="retrieved_contexts",
                 context=sentence.context,
                 start=sentence.start,
@@ -89,39 +91,60 @@ def least_answerable(threshold: float) -> float:
     return threshold + SURE * (1 - threshold)
 
 
-def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
-    return {"prompt": context.options.prompt("needed", language(sample.user_input or "")).sha256}
+class NeededInputs(Inputs):
+    """The question, the contexts, and the prompt in the question's language, as there may be no response."""
+
+    question: str
+    contexts: tuple[str, ...]
+    prompt: PromptBySha256
 
 
-def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> NeededRecord:
-    """Ask whether the contexts answer the question, then for each of their sentences whether it is needed.
+PROMPT = PromptForm("needed", replies={"needed": YesOrNo, "answerable": YesOrNo})
 
-    The prompt is in the question's language, since there may be no response.
-    """
-    contexts, question = sample.retrieved_contexts or [], sample.user_input or ""
-    sentences = context_sentences(contexts)
-    if not sentences:
-        return NeededRecord(sentences=(), answerable=0.0, windows=0)
-    prompt = context.options.prompt("needed", language(question))
-    shown = [one_line(s.text)[:LONGEST_SHOWN] for s in sentences]
-    items = [
-        prompt.render_item("answerable"),
-        *(prompt.render_item("needed", sentence=text) for text in shown),
-    ]
-    replies, count = ask_in_windows(
-        context.engine,
-        prompt.prefix("needed", DirectReply, answerable=DirectReply),
-        lambda part: prompt.render_context(contexts=part, user_input=question),
-        contexts,
-        lambda _: items,
-        DirectReply,
-    )
-    answerable, *probabilities = map(probability_of_yes, replies)
-    return NeededRecord(
-        sentences=tuple(
-            NeededSentence(text=s.text, context=s.context, start=s.start, end=s.end, probability=p)
-            for s, p in zip(sentences, probabilities, strict=True)
-        ),
-        answerable=answerable,
-        windows=count,
-    )
+
+class Needed(Judgement[NeededInputs, NeededRecord]):
+    """Whether the contexts answer the question, and which of their sentences it needs."""
+
+    name = "needed"
+    version = "8"
+    record = NeededRecord
+    prompts = (PROMPT,)
+
+    def inputs(self, sample: Sample, records: Records, choices: Choices) -> NeededInputs:  # noqa: ARG002
+        question = sample.user_input or ""
+        return NeededInputs(
+            question=question,
+            contexts=tuple(sample.retrieved_contexts or ()),
+            prompt=choices.options.prompt(PROMPT.name, language(question)),
+        )
+
+    def ask(self, inputs: NeededInputs, models: Models) -> NeededRecord:
+        """Ask whether the contexts answer the question, then for each of their sentences if it is needed."""
+        sentences = context_sentences(inputs.contexts)
+        if not sentences:
+            return NeededRecord(sentences=(), answerable=0.0, windows=0)
+        prompt = inputs.prompt
+        items = [prompt.render_item("answerable")]
+        for sentence in sentences:
+            shown = one_line(sentence.text)[:MAX_SHOWN_CHARACTERS]
+            items.append(prompt.render_item("needed", sentence=shown))
+        replies, window_count = ask_in_windows(
+            models.engine,
+            prompt.prefix("needed", YesOrNo, answerable=YesOrNo),
+            lambda part: prompt.render_context(contexts=part, user_input=inputs.question),
+            inputs.contexts,
+            lambda _: items,
+            YesOrNo,
+        )
+        answerable, *probabilities = map(probability_of_yes, replies)
+        return NeededRecord(
+            sentences=tuple(
+                NeededSentence(text=s.text, context=s.context, start=s.start, end=s.end, probability=p)
+                for s, p in zip(sentences, probabilities, strict=True)
+            ),
+            answerable=answerable,
+            windows=window_count,
+        )
+
+
+register_judgement(Needed())

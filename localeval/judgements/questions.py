@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel
 
 from localeval.claims.foreign_words import decision_of, foreign_word
 from localeval.claims.question_words import content_terms
+from localeval.engine.interface import TreeEngine
 from localeval.judgements import statements
-from localeval.judgements.context import JudgeContext, Record, language_of, response_of
+from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
+from localeval.judgements.context import Record
 from localeval.judgements.decision import Decision, DecisionContext, Kind
-from localeval.prompts import Prompt, PromptPrefix
+from localeval.judgements.judged_text import JudgedText
+from localeval.prompts import Prompt, PromptBySha256, PromptForm, PromptPrefix
 from localeval.samples import Sample
 from localeval.system.versions import digest
 from localeval.text.display import one_line
 from localeval.text.sentences import has_words
 
-# Bytes of a response that a small judge takes for too little: as many letters, or 15 Chinese characters.
-BRIEF = 45
+# UTF-8 bytes of a response that is rewritten as sentences first, 45 letters or 15 Chinese characters at most:
+# small judges call it insufficient otherwise.
+MAX_BRIEF_BYTES = 45
 QUESTION_TOKENS = 64
 ANALYSIS_TOKENS = 120
-# How often a question is drawn at most, where it has a word that the response does not have.
-TRIES = 3
+# How often a question is drawn, where it has a word that the response does not have.
+MAX_TRIES = 3
 
 
 class Drawn(Record):
@@ -109,57 +113,107 @@ class ReasonedDrawnReply(BaseModel):
     sufficient: Literal["yes", "no"]
 
 
-def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
-    options, language_code = context.options, language_of(sample)
-    fields: dict[str, Any] = {
-        "questions": options.questions,
-        "temperature": options.temperature,
-        "seed": options.seed,
-        "verdict": options.verdict,
-        "prompt": options.prompt("questions", language_code).sha256,
-    }
-    if is_brief(sample):
-        fields["completed_by"] = [statements.VERSION, options.prompt("statements", language_code).sha256]
-    return fields
+PROMPT = PromptForm("questions", replies={"given": ReasonedGivenReply, "question": ReasonedDrawnReply})
 
 
-def is_brief(sample: Sample) -> bool:
-    """Return whether the response is so short that the judge reads it as the statements that it makes."""
-    return len(response_of(sample).encode("utf-8", "replace")) <= BRIEF
+class Completion(Inputs):
+    """How a brief response is written in whole sentences: as the judgement of statements does it."""
+
+    version: str
+    prompt: PromptBySha256
 
 
-def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
-    """Ask about the real question after the response, then draw questions without showing the real one.
+class QuestionsInputs(Inputs):
+    """The response with its question, how questions are drawn from it, and the prompt.
 
-    Beside the real question a brief response stands in whole sentences: "1820" as "The mill was built in
-    1820." A response without a letter or digit answers nothing, and no question is drawn. A question with a
-    word that the response does not have is drawn again (see `_QuestionDrawer`).
+    draws       how many questions
+    reasoned    whether the model writes an analysis before it decides
+    completion  for a brief response, which is shown in whole sentences with the real question; else None
     """
-    response = response_of(sample)
-    if not has_words(response):
-        return QuestionsRecord(draws=(), distinct=0.0, sufficient=0.0)
-    options = context.options
-    reasoned = options.verdict == "reasoned"
-    given_schema: type[BaseModel] = ReasonedGivenReply if reasoned else GivenReply
-    drawn_schema: type[DrawnReply | ReasonedDrawnReply] = ReasonedDrawnReply if reasoned else DrawnReply
-    prompt = options.prompt("questions", language_of(sample))
-    prefix = prompt.prefix("given", given_schema, question=drawn_schema)
-    written = statements.write_statements(context, sample) if is_brief(sample) else []
-    completed = _completed(response, [text for texts, _ in written for text in texts])
-    rendered = prompt.render_context(response=response)
-    analysis_budget = ANALYSIS_TOKENS if reasoned else 0
-    item = prompt.render_item("given", user_input=sample.user_input or "")
-    shown = prompt.render_context(response=completed) if completed else rendered
-    real = context.engine.generate(prefix, shown, [item], given_schema, budget=analysis_budget)[0]
-    drawer = _QuestionDrawer(context, sample, prompt, prefix, drawn_schema)
-    draws = drawer.draw(QUESTION_TOKENS + analysis_budget)
-    return QuestionsRecord(
-        draws=tuple(draws),
-        distinct=len({draw.question for draw in draws}) / len(draws),
-        sufficient=real.probabilities["sufficient"]["yes"],
-        analysis=getattr(real.value, "analysis", None),
-        completed=completed,
-    )
+
+    response: JudgedText
+    draws: int
+    temperature: float
+    seed: int
+    reasoned: bool
+    prompt: PromptBySha256
+    completion: Completion | None
+
+
+class Questions(Judgement[QuestionsInputs, QuestionsRecord]):
+    """Which questions the response answers, and whether it answers the real one."""
+
+    name = "questions"
+    version = "4"
+    record = QuestionsRecord
+    prompts = (PROMPT, statements.PROMPT)
+
+    def inputs(self, sample: Sample, records: Records, choices: Choices) -> QuestionsInputs:  # noqa: ARG002
+        options = choices.options
+        response = JudgedText.of(sample)
+        completion = None
+        if is_brief(response.text):
+            completion = Completion(
+                version=statements.Statements.version,
+                prompt=options.prompt(statements.PROMPT.name, response.language),
+            )
+        return QuestionsInputs(
+            response=response,
+            draws=options.questions,
+            temperature=options.temperature,
+            seed=options.seed,
+            reasoned=options.verdict == "reasoned",
+            prompt=options.prompt(PROMPT.name, response.language),
+            completion=completion,
+        )
+
+    def ask(self, inputs: QuestionsInputs, models: Models) -> QuestionsRecord:
+        """Ask about the real question after the response, then draw questions without showing the real one.
+
+        Beside the real question a brief response stands in whole sentences: "1820" as "The mill was built in
+        1820." A response without a letter or digit answers nothing, and no question is drawn. A question
+        with a word that the response does not have is drawn again (see `_QuestionDrawer`).
+        """
+        response = inputs.response.text
+        if not has_words(response):
+            return QuestionsRecord(draws=(), distinct=0.0, sufficient=0.0)
+        given_schema: type[BaseModel] = ReasonedGivenReply if inputs.reasoned else GivenReply
+        drawn_schema: type[DrawnReply | ReasonedDrawnReply] = (
+            ReasonedDrawnReply if inputs.reasoned else DrawnReply
+        )
+        prompt = inputs.prompt
+        prefix = prompt.prefix("given", given_schema, question=drawn_schema)
+        analysis_budget = ANALYSIS_TOKENS if inputs.reasoned else 0
+        completed = _complete(inputs, models.engine)
+        [real] = models.engine.generate(
+            prefix,
+            prompt.render_context(response=completed or response),
+            [prompt.render_item("given", user_input=inputs.response.question)],
+            given_schema,
+            budget=analysis_budget,
+        )
+        drawer = _QuestionDrawer(inputs, models.engine, prefix, drawn_schema)
+        draws = drawer.draw(QUESTION_TOKENS + analysis_budget)
+        return QuestionsRecord(
+            draws=tuple(draws),
+            distinct=len({draw.question for draw in draws}) / len(draws),
+            sufficient=real.probabilities["sufficient"]["yes"],
+            analysis=getattr(real.value, "analysis", None),
+            completed=completed,
+        )
+
+
+def is_brief(response: str) -> bool:
+    """Return whether the response is so short that the judge reads it as the statements that it makes."""
+    return len(response.encode("utf-8", "replace")) <= MAX_BRIEF_BYTES
+
+
+def _complete(inputs: QuestionsInputs, engine: TreeEngine) -> str:
+    """Write a brief response in whole sentences; "" for a longer one, or one that makes no statement."""
+    if inputs.completion is None:
+        return ""
+    written = statements.write_statements(inputs.response, inputs.completion.prompt, engine)
+    return _completed(inputs.response.text, [text for listed in written for text in listed.statements])
 
 
 def _completed(response: str, sentences: Sequence[str]) -> str:
@@ -185,17 +239,16 @@ class _QuestionDrawer:
     again.
     """
 
-    context: JudgeContext
-    sample: Sample
-    prompt: Prompt
+    inputs: QuestionsInputs
+    engine: TreeEngine
     prefix: PromptPrefix
     schema: type[DrawnReply | ReasonedDrawnReply]
 
     def draw(self, budget: int) -> list[Drawn]:
-        """Return as many questions as `Options.questions` says; `budget` tokens for each."""
-        numbers = list(range(self.context.options.questions))
+        """Return as many questions as the inputs say; `budget` tokens for each."""
+        numbers = list(range(self.inputs.draws))
         draws = self._generate(numbers, 0, budget)
-        for attempt in range(1, TRIES):
+        for attempt in range(1, MAX_TRIES):
             numbers = [i for i, draw in enumerate(draws) if draw.foreign]
             if not numbers:
                 break
@@ -205,18 +258,19 @@ class _QuestionDrawer:
 
     def _generate(self, numbers: Sequence[int], attempt: int, budget: int) -> list[Drawn]:
         """Draw the questions of these numbers; `attempt` counts from 0."""
-        options, response = self.context.options, response_of(self.sample)
-        last = attempt == TRIES - 1
+        inputs = self.inputs
+        response = inputs.response.text
+        is_last = attempt == MAX_TRIES - 1
         content_seed = int(digest(response)[:16], 16)
         attempt_seed = [attempt] if attempt else []
-        replies = self.context.engine.generate(
-            PromptPrefix(self.prefix.system, ()) if last else self.prefix,
-            self.prompt.render_context(response=response),
-            [self.prompt.render_item("question")] * len(numbers),
+        replies = self.engine.generate(
+            PromptPrefix(self.prefix.system, ()) if is_last else self.prefix,
+            inputs.prompt.render_context(response=response),
+            [inputs.prompt.render_item("question") for _ in numbers],
             self.schema,
             budget=budget,
-            temperature=options.temperature,
-            seeds=[[options.seed, content_seed, i, *attempt_seed] for i in numbers],
+            temperature=inputs.temperature,
+            seeds=[[inputs.seed, content_seed, i, *attempt_seed] for i in numbers],
         )
         draws = []
         for reply in replies:
@@ -233,10 +287,11 @@ class _QuestionDrawer:
 
     def _foreign_word(self, question: str) -> str:
         """Return a foreign word of the question, or ""; the words of other languages are not known."""
-        if language_of(self.sample) == "other":
+        response = self.inputs.response
+        if response.language == "other":
             return ""
-        examples = content_terms(example_texts(self.prompt))
-        return foreign_word(question, response_of(self.sample), examples, brief=is_brief(self.sample))
+        examples = content_terms(example_texts(self.inputs.prompt))
+        return foreign_word(question, response.text, examples, brief=is_brief(response.text))
 
 
 def example_texts(prompt: Prompt) -> tuple[str, ...]:
@@ -247,3 +302,6 @@ def example_texts(prompt: Prompt) -> tuple[str, ...]:
         for item in example.items:
             texts += [item[name] for name in ("user_input", "question") if name in item]
     return tuple(texts)
+
+
+register_judgement(Questions())

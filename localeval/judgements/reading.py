@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Any, ClassVar
 
 from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
 from localeval.claims.terms import TERM
-from localeval.engine.interface import TokenValues
-from localeval.fitted.heads import Contexts, context_text, question_text, sigmoid
+from localeval.engine.interface import TokenValues, TreeEngine
+from localeval.fitted.heads import Contexts, Head, HeadBySha256, context_text, question_text
+from localeval.fitted.logits import sigmoid
+from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
 from localeval.judgements.bindings import Binding, find_table_bindings
-from localeval.judgements.context import (
-    JudgeContext,
-    NoHead,
-    Record,
-    UnjudgedText,
-    account_of,
-    language_of,
-    response_of,
-    unjudged_of,
-)
+from localeval.judgements.context import NoHead, Record, UnjudgedText
 from localeval.judgements.decision import Decision, DecisionContext, Kind
+from localeval.judgements.judged_text import JudgedText
 from localeval.judgements.windows import windows
+from localeval.options import Options
 from localeval.samples import Sample
 from localeval.text.display import one_line
 from localeval.text.sentences import Sentence, has_words
 
 DOUBTFUL = 0.5  # words and sentences with P(supported) below this are marked
-LONG = 3  # sentences that make a response long: there, reading agrees with people better than asking
+# Sentences that make a response long: there, reading agrees with people better than asking.
+MIN_LONG_SENTENCES = 3
 
 
 class ReadSentence(Record):
@@ -94,83 +91,146 @@ class GroundingRecord(Record):
         )
 
 
-def decides(context: JudgeContext, sample: Sample) -> bool:
+class ReadingInputs(Inputs):
+    """The response with its question, the contexts, and the head for its language, if there is one."""
+
+    response: JudgedText
+    contexts: tuple[str, ...]
+    head: HeadBySha256 | None
+
+
+def is_read(sample: Sample, choices: Choices) -> bool:
     """Return whether a head decides which sentences of the response are supported, and nothing is asked.
 
     With `support_by="head"` always; with "auto" if the response is long, the head was fitted to many long
     ones, and there is no reference, with which single statements may be compared too.
     """
-    by = context.options.support_by
+    by = choices.options.support_by
     if by != "auto":
         return by == "head"
-    head = context.heads.get(language_of(sample))
+    response = JudgedText.of(sample)
+    head = choices.heads.get(response.language)
     if head is None or not head.decides_long or has_words(sample.reference or ""):
         return False
     has_contexts = any(map(has_words, sample.retrieved_contexts or []))
-    return has_contexts and len(account_of(sample).claims) >= LONG
+    return has_contexts and len(response.claims) >= MIN_LONG_SENTENCES
 
 
-def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
-    head = context.heads.get(language_of(sample))
-    return {"head": head.sha256 if head else None}
+def reading_inputs(sample: Sample, choices: Choices) -> ReadingInputs:
+    """Collect what the reading of a sample's response depends on."""
+    response = JudgedText.of(sample)
+    return ReadingInputs(
+        response=response,
+        contexts=tuple(sample.retrieved_contexts or ()),
+        head=choices.heads.get(response.language),
+    )
 
 
-def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> GroundingRecord:
+class Reading(Judgement[ReadingInputs, GroundingRecord]):
+    """Whether each sentence of the response is supported, by a head that reads it with the contexts."""
+
+    name = "grounding"
+    version = "7"
+    record = GroundingRecord
+
+    def needs_head(self, options: Options) -> bool:  # noqa: ARG002 (always)
+        return True
+
+    def inputs(self, sample: Sample, records: Records, choices: Choices) -> ReadingInputs:  # noqa: ARG002
+        return reading_inputs(sample, choices)
+
+    def ask(self, inputs: ReadingInputs, models: Models) -> GroundingRecord:
+        return read(inputs, models.engine)
+
+
+def read(inputs: ReadingInputs, engine: TreeEngine) -> GroundingRecord:
     """Read the contexts once, then the question and the response after them; the judge writes nothing.
 
     Raises NoHead where no head was fitted for the judge in the response's language.
     """
-    text, language_code = response_of(sample), language_of(sample)
-    sentences, contexts = account_of(sample).claims, sample.retrieved_contexts or []
-    unjudged = unjudged_of(sample)
-    if not sentences:
-        return GroundingRecord(sentences=(), all_supported=1.0, language=language_code, unjudged=unjudged)
-    head = context.heads.get(language_code)
+    response = inputs.response
+    claims = response.claims
+    language_code = response.language
+    if not claims:
+        return GroundingRecord(
+            sentences=(), all_supported=1.0, language=language_code, unjudged=response.unjudged
+        )
+    head = inputs.head
     if head is None:
         raise NoHead(f"no head was fitted for this judge and responses in {language_code}")
-    question = question_text(sample.user_input)
-    item = question + text
-    parts = windows(context.engine, None, contexts, [item], bare=context_text([]))
-    states = [context.engine.read(context_text([part]), item, head.layer) for part in parts]
-    token_logits = [TokenValues(head.word.of(window.values), window.ends) for window in states]
-    places, context_words = Places(text, len(question.encode("utf-8", "replace"))), Contexts(contexts)
-    closest = rank_sentences([s.text for s in sentences], context_sentences(contexts), 1)
+    windows_read = _read_windows(inputs, head, engine)
+    context_words = Contexts(inputs.contexts)
+    closest = rank_sentences([claim.text for claim in claims], context_sentences(inputs.contexts), 1)
     bindings = find_table_bindings(
-        context.engine, sample.user_input or "", contexts, [one_line(s.standalone) for s in sentences]
+        engine, response.question, inputs.contexts, [one_line(claim.standalone) for claim in claims]
     )
-    records, logits = [], []
-    for s, evidence, binding in zip(sentences, closest, bindings, strict=True):
-        overlap, words = context_words.overlap(s.text), split_words(s)
-        by_window = [[float(places.mean(window, *word)) for word in words] for window in token_logits]
-        logit, word_logits = max((head.of_sentence(window, overlap), window) for window in by_window)
+    sentences = []
+    logits = []
+    for claim, evidence, binding in zip(claims, closest, bindings, strict=True):
+        overlap = context_words.overlap(claim.text)
+        words = split_words(claim)
+        by_window = [window.word_logits(words) for window in windows_read]
+        # The window in which the sentence is most probable decides, with the words as they are there.
+        logit, word_logits = max((head.of_sentence(of_words, overlap), of_words) for of_words in by_window)
         if binding.margin is not None:
             logit = min(logit, binding.margin)
         logits.append(logit)
-        probability, spans = sigmoid(logit), list[tuple[int, int]]()
-        flags = (probability < DOUBTFUL and sigmoid(word_logit) < DOUBTFUL for word_logit in word_logits)
-        for is_doubtful, run in groupby(zip(words, flags, strict=True), itemgetter(1)):
-            if is_doubtful:
-                doubtful = [word for word, _flag in run]
-                spans.append((doubtful[0][0], doubtful[-1][1]))
-        records.append(
+        probability = sigmoid(logit)
+        sentences.append(
             ReadSentence(
-                sentence=s.text,
-                start=s.start,
-                end=s.end,
+                sentence=claim.text,
+                start=claim.start,
+                end=claim.end,
                 probability=probability,
                 overlap=tuple(overlap),
                 evidence=evidence[0] if evidence else None,
-                spans=tuple(spans),
+                spans=_doubtful_spans(words, word_logits) if probability < DOUBTFUL else (),
                 binding=None if binding.margin is None else binding,
             )
         )
     return GroundingRecord(
-        sentences=tuple(records),
+        sentences=tuple(sentences),
         all_supported=head.of_answer(logits),
         language=language_code,
-        windows=len(parts),
-        unjudged=unjudged,
+        windows=len(windows_read),
+        unjudged=response.unjudged,
     )
+
+
+def _read_windows(inputs: ReadingInputs, head: Head, engine: TreeEngine) -> list[_Window]:
+    """Read the response behind the contexts, in as many windows as they take."""
+    question = question_text(inputs.response.question)
+    text = inputs.response.text
+    item = question + text
+    parts = windows(engine, None, inputs.contexts, [item], bare=context_text([]))
+    places = Places(text, len(question.encode("utf-8", "replace")))
+    read_parts = [engine.read(context_text([part]), item, head.layer) for part in parts]
+    return [_Window(TokenValues(head.word.of(states.values), states.ends), places) for states in read_parts]
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The response as read behind one window of the contexts: a logit for each of its tokens."""
+
+    token_logits: TokenValues
+    places: Places
+
+    def word_logits(self, words: Sequence[tuple[int, int]]) -> list[float]:
+        """Return the mean logit of each word's tokens."""
+        return [float(self.places.mean(self.token_logits, start, end)) for start, end in words]
+
+
+def _doubtful_spans(
+    words: Sequence[tuple[int, int]], word_logits: Sequence[float]
+) -> tuple[tuple[int, int], ...]:
+    """Return (start, end) of each run of words that look unsupported."""
+    flags = [sigmoid(logit) < DOUBTFUL for logit in word_logits]
+    spans = []
+    for is_doubtful, run in groupby(zip(words, flags, strict=True), itemgetter(1)):
+        if is_doubtful:
+            doubtful = [word for word, _ in run]
+            spans.append((doubtful[0][0], doubtful[-1][1]))
+    return tuple(spans)
 
 
 class Places:
@@ -197,3 +257,6 @@ def split_words(sentence: Sentence) -> list[tuple[int, int]]:
         for offset in range(run.start(), run.end(), step):
             words.append((sentence.start + offset, sentence.start + offset + step))
     return words or [(sentence.start, sentence.end)]
+
+
+register_judgement(Reading())

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
-from localeval.judgements.context import JudgeContext, Record, language_of
+from localeval.judgements.base import (
+    AnsweredBy,
+    Choices,
+    Inputs,
+    Judgement,
+    Models,
+    Records,
+    register_judgement,
+)
+from localeval.judgements.context import Record, language_of
 from localeval.judgements.questions import Drawn
+from localeval.options import Options
 from localeval.samples import Sample
 from localeval.text.display import shorten
 
-UNIT = 1e-3  # a vector whose length is this near to 1 is not rescaled
+UNIT_TOLERANCE = 1e-3  # a vector whose length is this near to 1 is not rescaled
 
 
 class SimilarityRecord(Record):
@@ -41,23 +51,60 @@ class SimilarityRecord(Record):
         return tuple(max(0.0, (cosine - zero) / (1 - zero)) for cosine in self.cosines)
 
 
-def key_fields(context: JudgeContext, _: Sample) -> dict[str, Any]:
-    return context.embedder().signature()
+class SimilarityInputs(Inputs):
+    """The real question, the drawn ones in order, and the embedder.
 
-
-def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> SimilarityRecord:
-    """Embed all questions of the sample in one call, without those of other samples.
-
-    Raises InputError if the caller's own embedder returns vectors that would give a wrong score.
+    language  of the response: "zh", or "en" for all others, whose prompts are English
+    embedder  signature of the embedder
     """
+
+    question: str
+    drawn: tuple[str, ...]
+    language: str
+    embedder: dict[str, Any]
+
+
+class Similarity(Judgement[SimilarityInputs, SimilarityRecord]):
+    """How similar each drawn question is to the real one, by an embedder."""
+
+    name = "similarity"
+    version = "2"
+    needs = ("questions",)
+    record = SimilarityRecord
+
+    def answered_by(self, options: Options) -> AnsweredBy:  # noqa: ARG002 (always the same)
+        return "embedder"
+
+    def inputs(self, sample: Sample, records: Records, choices: Choices) -> SimilarityInputs:
+        draws: tuple[Drawn, ...] = records["questions"].draws
+        return SimilarityInputs(
+            question=sample.user_input or "",
+            drawn=tuple(draw.question for draw in draws),
+            language="zh" if language_of(sample) == "zh" else "en",
+            embedder=dict(choices.embedder),
+        )
+
+    def ask(self, inputs: SimilarityInputs, models: Models) -> SimilarityRecord:
+        """Embed all questions of the sample in one call, without those of other samples.
+
+        Raises InputError if the caller's own embedder returns vectors that would give a wrong score.
+        """
+        if not inputs.drawn:
+            return SimilarityRecord(cosines=())
+        # The same question twice is embedded once, so that equal questions have equal cosines.
+        distinct = list(dict.fromkeys(inputs.drawn))
+        cosines = dict(zip(distinct, _cosines(models.embedder, inputs.question, distinct), strict=True))
+        return SimilarityRecord(
+            cosines=tuple(cosines[question] for question in inputs.drawn),
+            unrelated=_unrelated_cosine(models.embedder, inputs),
+        )
+
+
+def _cosines(embedder: EmbeddingModel, question: str, others: Sequence[str]) -> list[float]:
+    """Return the cosine of the question with each of the others. Raises InputError for impossible vectors."""
     import numpy as np
 
-    draws: tuple[Drawn, ...] = records["questions"].draws
-    if not draws:
-        return SimilarityRecord(cosines=())
-    # The same question twice is embedded once, so that equal questions have equal cosines.
-    distinct = list(dict.fromkeys(draw.question for draw in draws))
-    embedder, texts = context.embedder(), [sample.user_input or "", *distinct]
+    texts = [question, *others]
     rows = np.asarray(embedder.embed(texts), dtype=np.float32)  # the caller's own may return lists
     if rows.shape[:-1] != (len(texts),) or not rows.size or not np.isfinite(rows).all():
         raise InputError(
@@ -65,23 +112,19 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Si
             f"{len(texts)} texts; mend its embed, or choose another embedder."
         )
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
-    lengths[(lengths == 0) | (abs(lengths - 1) <= UNIT)] = 1
+    lengths[(lengths == 0) | (abs(lengths - 1) <= UNIT_TOLERANCE)] = 1
     units = (rows / lengths).astype(np.float32)
-    cosines = dict(zip(distinct, (units[1:] @ units[0]).tolist(), strict=True))
-    return SimilarityRecord(
-        cosines=tuple(cosines[draw.question] for draw in draws),
-        unrelated=_unrelated(embedder, language_of(sample)),
-    )
+    cosines: list[float] = (units[1:] @ units[0]).tolist()
+    return cosines
 
 
-def _unrelated(embedder: EmbeddingModel, language: str) -> float | None:
+def _unrelated_cosine(embedder: EmbeddingModel, inputs: SimilarityInputs) -> float | None:
     """Return the embedder's mean cosine of unrelated questions, from its signature; None if not known.
 
-    A response in another language than English and Chinese is judged by English prompts. Raises InputError
-    for what is no cosine.
+    Raises InputError for what is no cosine.
     """
-    by_language = embedder.signature().get("unrelated") or {}
-    cosine = by_language.get("zh" if language == "zh" else "en") if isinstance(by_language, Mapping) else ""
+    by_language = inputs.embedder.get("unrelated") or {}
+    cosine = by_language.get(inputs.language) if isinstance(by_language, Mapping) else ""
     if cosine is None:
         return None
     if not isinstance(cosine, int | float) or not -1 <= cosine < 1:
@@ -90,3 +133,6 @@ def _unrelated(embedder: EmbeddingModel, language: str) -> float | None:
             'its signature; give a cosine from -1 to below 1 by language, as {"en": 0.77}, or leave it out.'
         )
     return float(cosine)
+
+
+register_judgement(Similarity())

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
 
-from localeval.judgements import reading
-from localeval.judgements.context import (
-    JudgeContext,
-    Record,
-    UnjudgedText,
-    account_of,
-    language_of,
-    texts_of,
-    unjudged_of,
+from localeval.engine.interface import TreeEngine
+from localeval.judgements.base import (
+    JUDGEMENTS,
+    Choices,
+    Inputs,
+    Judgement,
+    Models,
+    Records,
+    register_judgement,
 )
+from localeval.judgements.context import Record, UnjudgedText
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.duplicates import without_duplicates
+from localeval.judgements.judged_text import Column, JudgedText
+from localeval.judgements.reading import is_read
 from localeval.judgements.statement_filter import StatementFilter
 from localeval.judgements.statement_filter import StatementsReply as StatementsReply
+from localeval.prompts import Prompt, PromptBySha256, PromptForm
 from localeval.samples import Sample
 from localeval.text.display import one_line
-from localeval.text.thoughts import strip_thinking
-
-VERSION = "15"
-# Judgement -> the sample's field whose statements it lists.
-COLUMNS = {"statements": "response", "reference_statements": "reference"}
 
 
 class SentenceStatements(Record):
@@ -68,7 +66,7 @@ class StatementsRecord(Record):
     decides: ClassVar[Kind] = "statement"
 
     def column(self, judgement: str) -> str:
-        return COLUMNS.get(judgement, "response")
+        return column_of(judgement)
 
     def flat(self) -> list[tuple[int, str]]:
         """Return (sentence number, statement) pairs in order."""
@@ -95,67 +93,98 @@ class StatementsRecord(Record):
         return (*statements, *(stretch.as_decision(column) for stretch in self.unjudged))
 
 
-@dataclass(frozen=True)
-class StatementsTask:
-    """The judgement which statements `column`, the response or the reference, makes."""
+PROMPT = PromptForm("statements", replies={"statements": StatementsReply})
 
-    column: str
 
-    def key_fields(self, context: JudgeContext, sample: Sample) -> dict[str, Any]:
-        if self._are_sentences(context, sample):
-            return {"statements": "sentences"}
-        language_code = language_of(sample, self.column)
-        return {"statements": "llm", "prompt": context.options.prompt("statements", language_code).sha256}
+class StatementsInputs(Inputs):
+    """The text with its question, and the prompt; None where its sentences are the statements, unasked."""
 
-    def _are_sentences(self, context: JudgeContext, sample: Sample) -> bool:
-        """Return whether the sentences are the statements: by choice, or because the response is read."""
-        if context.options.statements == "sentences":
-            return True
-        return self.column == "response" and reading.decides(context, sample)
+    text: JudgedText
+    prompt: PromptBySha256 | None
 
-    def ask(self, context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
+
+class Statements(Judgement[StatementsInputs, StatementsRecord]):
+    """Which statements the response or the reference makes."""
+
+    version = "15"
+    record = StatementsRecord
+    prompts = (PROMPT,)
+
+    def __init__(self, name: str, column: Column) -> None:
+        self.name = name
+        self.column: Column = column
+
+    def inputs(self, sample: Sample, records: Records, choices: Choices) -> StatementsInputs:  # noqa: ARG002
+        text = JudgedText.of(sample, self.column)
+        if choices.options.statements == "sentences":
+            return StatementsInputs(text=text, prompt=None)
+        if self.column == "response" and is_read(sample, choices):
+            return StatementsInputs(text=text, prompt=None)
+        return StatementsInputs(text=text, prompt=choices.options.prompt(PROMPT.name, text.language))
+
+    def ask(self, inputs: StatementsInputs, models: Models) -> StatementsRecord:
         """Ask for the statements of each claim (see `localeval.claims.account`), and drop repeated ones.
 
         A sentence is its own statement where the list of the model does not say what it says, and is judged
-        as well where the list omits something (see `cut`). Where sentences are the statements, no model is
-        asked.
+        as well where the list omits something (see `cut`).
         """
-        sentences = account_of(sample, self.column).claims
-        lists: list[tuple[Sequence[str], str]] = []  # each sentence's statements, and why they were cut
-        if self._are_sentences(context, sample):
-            lists += (([one_line(s.standalone)], "") for s in sentences)
+        text = inputs.text
+        claims = text.claims
+        if inputs.prompt is None:
+            lists = [StatementList([one_line(claim.standalone)]) for claim in claims]
         else:
-            lists += write_statements(context, sample, self.column)
-        unique = without_duplicates([s.standalone for s in sentences], (texts for texts, _ in lists))
+            lists = write_statements(text, inputs.prompt, models.engine)
+        unique = without_duplicates(
+            [claim.standalone for claim in claims], [listed.statements for listed in lists]
+        )
         return StatementsRecord(
             sentences=tuple(
-                SentenceStatements(sentence=s.text, start=s.start, end=s.end, statements=texts, cut=cut)
-                for s, texts, (_, cut) in zip(sentences, unique, lists, strict=True)
+                SentenceStatements(
+                    sentence=claim.text,
+                    start=claim.start,
+                    end=claim.end,
+                    statements=statements,
+                    cut=listed.cut,
+                )
+                for claim, statements, listed in zip(claims, unique, lists, strict=True)
             ),
-            language=language_of(sample, self.column),
-            thinking_removed=self.column == "response" and strip_thinking(sample.response or "")[1],
-            unjudged=unjudged_of(sample, self.column),
+            language=text.language,
+            thinking_removed=text.has_thoughts,
+            unjudged=text.unjudged,
         )
 
 
-def write_statements(
-    context: JudgeContext, sample: Sample, column: str = "response"
-) -> list[tuple[Sequence[str], str]]:
-    """Return the statements that the model writes for each sentence of `column`, and why they were cut."""
-    [text], question = texts_of(sample, column), sample.user_input or ""
-    sentences = account_of(sample, column).claims
-    if not sentences:
+def column_of(judgement: str) -> Column:
+    """Return the sample's field of which a judgement of this name lists the statements."""
+    registered = JUDGEMENTS.get(judgement)
+    return registered.column if isinstance(registered, Statements) else "response"
+
+
+class StatementList(NamedTuple):
+    """The statements of a sentence, and why they are not as the model wrote them (or "")."""
+
+    statements: Sequence[str]
+    cut: str = ""
+
+
+def write_statements(text: JudgedText, prompt: Prompt, engine: TreeEngine) -> list[StatementList]:
+    """Return the statements that the model writes for each sentence of the text."""
+    claims = text.claims
+    if not claims:
         return []
-    prompt = context.options.prompt("statements", language_of(sample, column))
     # A small model forgets to escape double quotes, and ends its string at one.
-    requoted = [one_line(s.standalone).replace('"', "'") for s in sentences]
-    replies = context.engine.generate(
+    requoted = [one_line(claim.standalone).replace('"', "'") for claim in claims]
+    replies = engine.generate(
         prompt.prefix("statements", StatementsReply),
-        prompt.render_context(user_input=question, response=text.replace('"', "'")),
+        prompt.render_context(user_input=text.question, response=text.text.replace('"', "'")),
         [prompt.render_item("statements", sentence=sentence) for sentence in requoted],
         StatementsReply,
         # A statement repeats its subject, so together they are longer than the sentence.
-        budget=[48 + 2 * context.engine.count(s.standalone) for s in sentences],
+        budget=[48 + 2 * engine.count(claim.standalone) for claim in claims],
     )
-    statement_filter = StatementFilter([s.standalone for s in sentences], question, text)
-    return [statement_filter.choose(i, reply) for i, reply in enumerate(replies)]
+    statement_filter = StatementFilter([claim.standalone for claim in claims], text.question, text.text)
+    return [StatementList(*statement_filter.choose(i, reply)) for i, reply in enumerate(replies)]
+
+
+register_judgement(Statements("statements", "response"))
+register_judgement(Statements("reference_statements", "reference"))

@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
-from localeval.claims.main_clause import main_clause
 from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
-from localeval.judgements import reading
-from localeval.judgements.bindings import Binding, bounded, find_bindings
-from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
+from localeval.fitted.curves import Curve
+from localeval.judgements.base import (
+    JUDGEMENTS,
+    AnsweredBy,
+    Choices,
+    Inputs,
+    Judgement,
+    Models,
+    Records,
+    register_judgement,
+)
+from localeval.judgements.bindings import Binding
+from localeval.judgements.context import Record, texts_of
+from localeval.judgements.deciders import (
+    ASKED_PROMPT,
+    MAX_CLOSEST,
+    REASONED_PROMPT,
+    Asked,
+    Decided,
+    Decisions,
+    Hhem,
+    Read,
+    Statement,
+    choose_decider,
+)
 from localeval.judgements.decision import Decision, DecisionContext, Kind
-from localeval.judgements.statements import COLUMNS, SentenceStatements, StatementsRecord
-from localeval.judgements.windows import LONGEST_SHOWN, ask_in_windows, probability_of_yes
-from localeval.prompts import Prompt, join
+from localeval.judgements.statements import SentenceStatements, StatementsRecord, column_of
+from localeval.options import Options
 from localeval.samples import Sample
-from localeval.text.display import one_line
 from localeval.text.sentences import has_words
 
-VERSION = "11"
-REASON_TOKENS = 120
-LEAST_MASS = (
-    0.5  # a `Verdict.mass` below this is noted: other beginnings are likelier than yes and no together
-)
-# Judgement -> the judgement whose statements it decides, and the sample's field that may support them.
-DECIDED = {
-    "support": ("statements", "retrieved_contexts"),
-    "support_hhem": ("statements", "retrieved_contexts"),
-    "reference_in_contexts": ("reference_statements", "retrieved_contexts"),
-    "response_in_reference": ("statements", "reference"),
-    "reference_in_response": ("reference_statements", "response"),
-}
-CLOSEST, CUT = 2, " … "  # most sentences that are repeated next to a statement, and the mark between them
+Column = Literal["retrieved_contexts", "response", "reference"]
 
 
 class Verdict(Record):
@@ -64,6 +67,11 @@ class Verdict(Record):
     core: str | None = None
     mass: float = Field(default=1.0, ge=0, le=1)
     binding: Binding | None = None
+
+    def calibrated(self, curve: Curve) -> Self:
+        margin = None if self.binding is None else self.binding.margin
+        probability = curve.apply(self.probability, self.coverage, len(self.unknown_numbers), margin)
+        return self.model_copy(update={"probability": probability})
 
     def as_decision(
         self,
@@ -114,12 +122,12 @@ class SupportRecord(Record):
     decides: ClassVar[Kind] = "verdict"
 
     def column(self, judgement: str) -> str:
-        statements, _ = DECIDED.get(judgement, DECIDED["support"])
-        return COLUMNS[statements]
+        return column_of(_support_of(judgement).needs[0])
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List the verdicts, with the reasons that were asked for afterwards where there are any."""
-        statements, against = DECIDED.get(context.judgement, DECIDED["support"])
+        judgement = _support_of(context.judgement)
+        statements = judgement.needs[0]
         made = context.records.get(statements)
         sentences = made.sentences if isinstance(made, StatementsRecord) else ()
         asked_later = context.records.get("reasons") if context.judgement == "support" else None
@@ -129,191 +137,111 @@ class SupportRecord(Record):
             listed.append(
                 verdict.as_decision(
                     context,
-                    COLUMNS[statements],
+                    column_of(statements),
                     sentences[verdict.sentence] if verdict.sentence < len(sentences) else None,
-                    against,
+                    judgement.premise,
                     self.by,
                     reason,
                 )
             )
         return tuple(listed)
 
-
-class DirectReply(BaseModel):
-    verdict: Literal["yes", "no"]
-
-
-class ReasonedReply(BaseModel):
-    reason: str
-    verdict: Literal["yes", "no"]
+    def calibrated(self, curve: Curve) -> Self:
+        """Calibrate the verdicts of a judge that was asked, and not those on a premise without a word."""
+        if self.by != "llm" or not self.windows:
+            return self
+        return self.model_copy(update={"verdicts": tuple(v.calibrated(curve) for v in self.verdicts)})
 
 
-class Decided(NamedTuple):
-    """The fields of a `Verdict` that a model decides."""
+class SupportInputs(Inputs):
+    """The premise, the statements to decide on, and who decides, with all that it is asked with."""
 
-    probability: float
-    reason: str | None = None
-    core: str | None = None
-    mass: float = 1.0
-    binding: Binding | None = None
+    premise: tuple[str, ...]
+    statements: tuple[Statement, ...]
+    decider: Asked | Hhem | Read
 
 
-@dataclass(frozen=True)
-class SupportTask:
-    """The judgement whether a column of the sample, the premise, supports the statements of a judgement.
+class Support(Judgement[SupportInputs, SupportRecord]):
+    """Whether a column of the sample, the premise, supports the statements of another judgement."""
 
-    by  replaces `Options.support_by`, if given
-    """
+    version = "11"
+    record = SupportRecord
 
-    premise: str
-    statements: str
-    by: Literal["hhem"] | None = None
+    def __init__(self, name: str, premise: Column, statements: str, *, by_hhem: bool = False) -> None:
+        """`by_hhem`: the classifier decides, whatever the options say."""
+        self.name = name
+        self.premise = premise
+        self.needs = (statements,)
+        self.by_hhem = by_hhem
+        self.prompts = () if by_hhem else (ASKED_PROMPT, REASONED_PROMPT)
+        if self.of_response and not by_hhem:
+            self.calibrated_by_language_of = statements
 
-    def decided_by(self, context: JudgeContext, sample: Sample) -> Literal["llm", "hhem", "head"]:
-        if self.by == "hhem" or context.options.support_by == "hhem":
-            return "hhem"
-        return "head" if self._of_response() and reading.decides(context, sample) else "llm"
+    @property
+    def of_response(self) -> bool:
+        """Whether the contexts may support the response, which was written from them."""
+        return self.needs == ("statements",) and self.premise == "retrieved_contexts"
 
-    def _of_response(self) -> bool:
-        """Return whether the contexts may support the response, which was written from them."""
-        return (self.statements, self.premise) == ("statements", "retrieved_contexts")
+    def answered_by(self, options: Options) -> AnsweredBy:
+        return "classifier" if self.by_hhem or options.support_by == "hhem" else "judge"
 
-    def key_fields(self, context: JudgeContext, sample: Sample) -> dict[str, Any]:
-        by = self.decided_by(context, sample)
-        if by == "hhem":
-            return {"by": "hhem", "classifier": context.classifier().signature()}
-        if by == "head":
-            read = {"user_input": sample.user_input, "response": sample.response}
-            return {"by": "head", **reading.key_fields(context, sample), **read}
-        column = "reference" if self.statements == "reference_statements" else "response"
-        prompt = prompt_for(context, language_of(sample, column))
-        return {"verdict": context.options.verdict, "prompt": prompt.sha256}
+    def needs_head(self, options: Options) -> bool:
+        return self.of_response and not self.by_hhem and options.support_by == "head"
 
-    def ask(self, context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> SupportRecord:
-        """Ask about each statement after the premise, or give both as a pair to the classifier.
+    def may_use_head(self, options: Options) -> bool:
+        """With HHEM a head has a part, too: the sentences of a long response are its statements."""
+        return self.of_response and options.support_by in ("auto", "head")
+
+    def inputs(self, sample: Sample, records: Records, choices: Choices) -> SupportInputs:
+        made: StatementsRecord = records[self.needs[0]]
+        return SupportInputs(
+            premise=tuple(texts_of(sample, self.premise)),
+            statements=tuple(Statement(sentence=i, text=text) for i, text in made.flat()),
+            decider=choose_decider(
+                sample, choices, made.language, of_response=self.of_response, by_hhem=self.by_hhem
+            ),
+        )
+
+    def ask(self, inputs: SupportInputs, models: Models) -> SupportRecord:
+        """Decide on each statement.
 
         Nothing is asked without a statement, or about a premise without a word, which supports nothing.
         """
-        record: StatementsRecord = records[self.statements]
-        premise, by = texts_of(sample, self.premise), self.decided_by(context, sample)
-        statements = [text for _, text in record.flat()]
-        all_supported: float | None = None
-        closest = rank_sentences(statements, context_sentences(premise), CLOSEST)
-        if not statements or not any(map(has_words, premise)):
-            decisions, count = [Decided(0.0)] * len(statements), 0
-        elif by == "head":
-            whole = reading.ask(context, sample, {})
-            read = [whole.sentences[i] for i, _ in record.flat()]
-            decisions = [Decided(sentence.probability, binding=sentence.binding) for sentence in read]
-            count, all_supported = whole.windows, whole.all_supported
-        elif by == "hhem":
-            probabilities, count = context.classifier().support(premise, statements)
-            decisions = [Decided(probability) for probability in probabilities]
+        statements = inputs.statements
+        texts = [statement.text for statement in statements]
+        closest = rank_sentences(texts, context_sentences(inputs.premise), MAX_CLOSEST)
+        if statements and any(map(has_words, inputs.premise)):
+            decisions = inputs.decider.decide(inputs.premise, statements, closest, models)
         else:
-            decisions, count = judge_support(context, premise, statements, closest, record.language)
-            if self._of_response():
-                bindings = find_bindings(context.engine, sample.user_input or "", premise, statements)
-                decisions = [
-                    decision._replace(binding=binding, probability=bounded(decision.probability, binding))
-                    for decision, binding in zip(decisions, bindings, strict=True)
-                ]
-        source = source_terms(premise)
+            decisions = Decisions([Decided(0.0) for _ in statements], windows=0)
+        source = source_terms(inputs.premise)
+        verdicts = [
+            Verdict(
+                statement=statement.text,
+                sentence=statement.sentence,
+                evidence=sentences[0] if sentences else None,
+                coverage=term_recall(statement.text, source),
+                unknown_numbers=unsupported_numbers(statement.text, source),
+                **decided._asdict(),
+            )
+            for statement, decided, sentences in zip(statements, decisions.decided, closest, strict=True)
+        ]
         return SupportRecord(
-            verdicts=tuple(
-                Verdict(
-                    statement=text,
-                    sentence=i,
-                    evidence=sentences[0] if sentences else None,
-                    coverage=term_recall(text, source),
-                    unknown_numbers=unsupported_numbers(text, source),
-                    **decision._asdict(),
-                )
-                for (i, text), decision, sentences in zip(record.flat(), decisions, closest, strict=True)
-            ),
-            windows=count,
-            by=by,
-            all_supported=all_supported,
+            verdicts=tuple(verdicts),
+            windows=decisions.windows,
+            by=inputs.decider.by,
+            all_supported=decisions.all_supported,
         )
 
 
-def judge_support(
-    context: JudgeContext,
-    premise: Sequence[str],
-    statements: Sequence[str],
-    closest: Sequence[Sequence[Evidence]],
-    language_code: str,
-) -> tuple[list[Decided], int]:
-    """Ask about each statement. Returns the decision on each, and the number of windows.
-
-    A prompt may repeat next to a statement those of its `closest` sentences that the window has. A statement
-    with asides is asked about without them too, and gets the lower of both probabilities (see `main_clause`).
-    """
-    source = source_terms(premise)
-    cores = {i: core for i, text in enumerate(statements) if (core := main_clause(text, source)) != text}
-    texts = [*statements, *cores.values()]
-    closest_to_cores = rank_sentences([*cores.values()], context_sentences(premise), CLOSEST)
-    prompt = prompt_for(context, language_code)
-    reasoned = context.options.verdict == "reasoned"
-    schema: type[BaseModel] = ReasonedReply if reasoned else DirectReply
-
-    def render_items(part: str) -> list[str]:
-        shown = [*format_evidence(closest, part), *format_evidence(closest_to_cores, part)]
-        return [
-            prompt.render_item("verdict", statement=text, closest=evidence)
-            for text, evidence in zip(texts, shown, strict=True)
-        ]
-
-    replies, count = ask_in_windows(
-        context.engine,
-        prompt.prefix("verdict", schema),
-        lambda part: prompt.render_context(contexts=part),
-        premise,
-        render_items,
-        schema,
-        REASON_TOKENS if reasoned else 0,
-    )
-    decisions = [
-        Decided(probability_of_yes(r), getattr(r.value, "reason", None), mass=r.mass.get("verdict", 1.0))
-        for r in replies
-    ]
-    for i, decision in zip(cores, decisions[len(statements) :], strict=True):
-        if decision.probability < decisions[i].probability:
-            decisions[i] = decision._replace(core=cores[i])
-    return decisions[: len(statements)], count
+def _support_of(judgement: str) -> Support:
+    """Return the judgement of this name, if it is one of these; else the one by the contexts."""
+    registered = JUDGEMENTS.get(judgement)
+    return registered if isinstance(registered, Support) else CONTEXTS_SUPPORT_RESPONSE
 
 
-def would_write_otherwise(records: Mapping[str, Any]) -> bool:
-    """Report whether, at some verdict of a sample's records, the judge would rather not write yes or no."""
-    supports = [record for record in records.values() if isinstance(record, SupportRecord)]
-    return any(verdict.mass < LEAST_MASS for record in supports for verdict in record.verdicts)
-
-
-def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[str]:
-    """Join the sentences of the premise that share most with each statement; "" where none does.
-
-    >>> closest_evidence(["Tea needs rain."], ["Tea grows. It needs rain.", "Coffee does not."])
-    ['Tea grows. … It needs rain.']
-    """
-    closest = rank_sentences(statements, context_sentences(premise), CLOSEST)
-    return format_evidence(closest, join(premise))
-
-
-def format_evidence(closest: Sequence[Sequence[Evidence]], part: str) -> list[str]:
-    """Join those of each statement's closest sentences that `part` of the premise has.
-
-    Those of most statements come first, then by position: prompts that begin alike share that
-    part's computation. A sentence of more than `LONGEST_SHOWN` characters is left out, so that there is room
-    for the contexts.
-    """
-    closest = [
-        [s for s in sentences if s.text in part and len(s.text) <= LONGEST_SHOWN] for sentences in closest
-    ]
-    counts = Counter(sentence for sentences in closest for sentence in sentences)
-    ordered = (sorted(sentences, key=lambda s: (-counts[s], s.context, s.start)) for sentences in closest)
-    return [CUT.join(one_line(sentence.text) for sentence in sentences) for sentences in ordered]
-
-
-def prompt_for(context: JudgeContext, language_code: str) -> Prompt:
-    """Load the verdict's prompt for a language, in the form (`Options.verdict`) that the caller chose."""
-    form = "support_reasoned" if context.options.verdict == "reasoned" else "support"
-    return context.options.prompt(form, language_code)
+CONTEXTS_SUPPORT_RESPONSE = register_judgement(Support("support", "retrieved_contexts", "statements"))
+register_judgement(Support("support_hhem", "retrieved_contexts", "statements", by_hhem=True))
+register_judgement(Support("reference_in_contexts", "retrieved_contexts", "reference_statements"))
+register_judgement(Support("response_in_reference", "reference", "statements"))
+register_judgement(Support("reference_in_response", "response", "reference_statements"))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 from localeval.claims.foreign_words import only_repeats
-from localeval.engine.interface import ContextTooLong
-from localeval.judgements.context import JudgeContext, Record, response_of
+from localeval.engine.interface import ContextTooLong, TreeEngine
+from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
+from localeval.judgements.context import Record, response_of
 from localeval.judgements.decision import Decision, DecisionContext, Kind
-from localeval.judgements.support import DirectReply
-from localeval.judgements.windows import probability_of_yes, windows
+from localeval.judgements.replies import YesOrNo, probability_of_yes
+from localeval.judgements.windows import windows
+from localeval.prompts import PromptBySha256, PromptForm
 from localeval.samples import Sample
 from localeval.text.language import language
 from localeval.text.sentences import has_words
@@ -51,45 +52,83 @@ class UsefulRecord(Record):
         )
 
 
-def against(sample: Sample) -> Literal["reference", "response"]:
-    """Return "reference" where the sample has one with a word in it, else "response"."""
-    return "reference" if has_words(sample.reference or "") else "response"
+class UsefulInputs(Inputs):
+    """The question, the contexts, the answer that they are compared with, and the prompt.
+
+    against  which text of the sample the answer is
+    """
+
+    question: str
+    contexts: tuple[str, ...]
+    answer: str
+    against: Literal["reference", "response"]
+    prompt: PromptBySha256
 
 
-def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
-    prompt = context.options.prompt("useful", language(sample.user_input or ""))
-    return {"prompt": prompt.sha256, "against": against(sample)}
+PROMPT = PromptForm("useful", replies={"useful": YesOrNo})
 
 
-def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> UsefulRecord:
-    """Ask about each context after the question and the answer, as far as it says anything.
+class Useful(Judgement[UsefulInputs, UsefulRecord]):
+    """Whether each context was useful to arrive at the answer."""
 
-    A context without a word is not useful, nor is one that only repeats the question (see `only_repeats`).
+    name = "useful"
+    version = "5"
+    record = UsefulRecord
+    prompts = (PROMPT,)
+
+    def inputs(self, sample: Sample, records: Records, choices: Choices) -> UsefulInputs:  # noqa: ARG002
+        """Compare with the reference where it has a word, else with the response."""
+        question = sample.user_input or ""
+        has_reference = has_words(sample.reference or "")
+        return UsefulInputs(
+            question=question,
+            contexts=tuple(sample.retrieved_contexts or ()),
+            answer=(sample.reference or "") if has_reference else response_of(sample),
+            against="reference" if has_reference else "response",
+            prompt=choices.options.prompt(PROMPT.name, language(question)),
+        )
+
+    def ask(self, inputs: UsefulInputs, models: Models) -> UsefulRecord:
+        """Ask about each context after the question and the answer, as far as it says anything.
+
+        A context without a word is not useful, nor is one that only repeats the question (see
+        `only_repeats`).
+        """
+        with_words = [i for i, text in enumerate(inputs.contexts) if has_words(text)]
+        repeats = {i for i in with_words if only_repeats(inputs.contexts[i], inputs.question)}
+        readable = [i for i in with_words if i not in repeats]
+        texts = [inputs.contexts[i] for i in readable]
+        probabilities = dict(zip(readable, _probabilities(texts, inputs, models.engine), strict=True))
+        return UsefulRecord(
+            contexts=tuple(probabilities.get(i, 0.0) for i in range(len(inputs.contexts))),
+            against=inputs.against,
+            repeats=tuple(sorted(repeats)),
+        )
+
+
+def _probabilities(texts: Sequence[str], inputs: UsefulInputs, engine: TreeEngine) -> list[float]:
+    """Return the probability that each text is useful.
+
     Where one is too long, each is cut into windows, and its best window decides.
     """
-    question, target, engine = sample.user_input or "", against(sample), context.engine
-    answer = (sample.reference or "") if target == "reference" else response_of(sample)
-    contexts = sample.retrieved_contexts or []
-    repeats = {i for i, text in enumerate(contexts) if has_words(text) and only_repeats(text, question)}
-    readable = [text for i, text in enumerate(contexts) if has_words(text) and i not in repeats]
-    prompt = context.options.prompt("useful", language(question))
-    prefix = prompt.prefix("useful", DirectReply)
-    rendered = prompt.render_context(user_input=question, answer=answer)
+    if not texts:
+        return []
+    prompt = inputs.prompt
+    prefix = prompt.prefix("useful", YesOrNo)
+    rendered = prompt.render_context(user_input=inputs.question, answer=inputs.answer)
 
-    def probabilities_of(texts: Sequence[str]) -> list[float]:
-        items = [prompt.render_item("useful", context=text) for text in texts]
-        replies = engine.generate(prefix, rendered, items, DirectReply, budget=0)
-        return [*map(probability_of_yes, replies)]
+    def ask_about(parts: Sequence[str]) -> list[float]:
+        items = [prompt.render_item("useful", context=part) for part in parts]
+        replies = engine.generate(prefix, rendered, items, YesOrNo, budget=0)
+        return [probability_of_yes(reply) for reply in replies]
 
     try:
-        probabilities = probabilities_of(readable) if readable else []
+        return ask_about(texts)
     except ContextTooLong:  # raised before anything is computed
         empty_item = [prompt.render_item("useful", context="")]
-        parts = [windows(engine, prefix, [text], empty_item, bare=rendered) for text in readable]
-        by_window = iter(probabilities_of([*chain.from_iterable(parts)]))
-        probabilities = [max(next(by_window) for _ in text_parts) for text_parts in parts]
-    remaining = iter(probabilities)
-    by_context = tuple(
-        next(remaining) if has_words(text) and i not in repeats else 0.0 for i, text in enumerate(contexts)
-    )
-    return UsefulRecord(contexts=by_context, against=target, repeats=tuple(sorted(repeats)))
+        parts_of = [windows(engine, prefix, [text], empty_item, bare=rendered) for text in texts]
+    by_part = iter(ask_about([part for parts in parts_of for part in parts]))
+    return [max([next(by_part) for _ in parts]) for parts in parts_of]
+
+
+register_judgement(Useful())

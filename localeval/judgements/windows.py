@@ -10,10 +10,12 @@ from pydantic import BaseModel
 from localeval.engine.batching import GLUE_TOKENS
 from localeval.engine.interface import Reply, TreeEngine
 from localeval.engine.windows import text_windows
+from localeval.judgements.replies import probability_of_yes
 from localeval.prompts import PromptPrefix, fence, join
 
 T = TypeVar("T", bound=BaseModel)
-LONGEST_SHOWN = 1000  # characters of a sentence of the contexts that an item repeats
+V = TypeVar("V")
+MAX_SHOWN_CHARACTERS = 1000  # of a sentence of the contexts that an item repeats
 
 
 def windows(
@@ -63,8 +65,13 @@ def ask_in_windows(
     by_window = [
         engine.generate(prefix, render(part), render_items(part), schema, budget=budget) for part in parts
     ]
-    return [max(replies, key=probability_of_yes) for replies in zip(*by_window, strict=True)], len(parts)
+    return best_of_windows(by_window, probability_of_yes), len(parts)
 
 
-def probability_of_yes(reply: Reply[Any]) -> float:
-    return reply.probabilities["verdict"]["yes"]
+def best_of_windows(by_window: Sequence[Sequence[V]], key: Callable[[V], Any]) -> list[V]:
+    """Return the best value of each item, the first of equals: (windows, items) -> (items,).
+
+    >>> best_of_windows([[0.2, 0.9], [0.4, 0.1]], key=float)
+    [0.4, 0.9]
+    """
+    return [max(values, key=key) for values in zip(*by_window, strict=True)]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from localeval.fitted.curves import all_supported
 from localeval.judgements import Records
-from localeval.judgements.calibration import all_supported
 from localeval.metrics.score import REASONS, Score
 from localeval.options import DEFAULTS, Options
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.judgements.calibration import Curves, calibrate
+from localeval.fitted.curves import Curves
+from localeval.judgements.calibration import calibrate
 from localeval.judgements.context import count_unjudged
 from localeval.judgements.decision import DecisionList, list_decisions
 from localeval.metrics.score import Score

@@ -10,12 +10,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from localeval.engine.settings import EngineSettings
+from localeval.fitted.curves import Curve, Curves
 from localeval.fitted.heads import head_digests, heads_for
-from localeval.judgements import Judgement, with_needs
-from localeval.judgements.calibration import Curve, Curves
+from localeval.judgements import AnyJudgement, with_needs
 from localeval.metrics import Metric
 from localeval.options import DEFAULTS, Options, use_of
-from localeval.prompts import LANGUAGES
 from localeval.system.versions import digest, machine, own_version, package_versions
 from localeval.text.display import printable, shorten
 
@@ -201,15 +200,15 @@ def build_signature(
     Raises ValueError for a model without name or sha256: a finished run could not be read back.
     """
     judgements = judgements_of(metrics)
-    names = {judgement.name for judgement in judgements}
     used = models_used(judgements, options)
     heads = heads_for(models.judge["sha256"], options)
-    reads_support = options.support_by in ("auto", "head") and bool(names & {"support", "support_hhem"})
+    may_use_head = any(judgement.may_use_head(options) for judgement in judgements)
+    is_calibrated = any(judgement.calibrated_by_language_of for judgement in judgements)
     prompts = {
-        f"{name}/{language}": options.prompt(name, language).sha256
+        f"{form.name}/{language}": options.prompt(form.name, language).sha256
         for judgement in judgements
-        for name in judgement.prompts
-        for language in LANGUAGES
+        for form in judgement.prompts
+        for language in form.texts
     }
     return Signature(
         localeval=own_version(),
@@ -221,25 +220,18 @@ def build_signature(
         classifier=models.classifier if "classifier" in used else {},
         engine=models.engine,
         options={name: value for name, value in vars(options).items() if use_of(name).in_signature},
-        calibration=dict(sorted(curves.items())) if "support" in names else {},
-        heads=head_digests(heads) if reads_support or "grounding" in names else {},
+        calibration=dict(sorted(curves.items())) if is_calibrated else {},
+        heads=head_digests(heads) if may_use_head else {},
         packages=models.packages,
         machine=models.machine,
     )
 
 
-def judgements_of(metrics: Sequence[Metric]) -> list[Judgement]:
+def judgements_of(metrics: Sequence[Metric]) -> list[AnyJudgement]:
     """Return the judgements that the metrics depend on, each once."""
     return with_needs([name for metric in metrics for name in metric.judgements])
 
 
-def models_used(judgements: Sequence[Judgement], options: Options) -> set[str]:
+def models_used(judgements: Sequence[AnyJudgement], options: Options) -> set[str]:
     """Return the models that answer these judgements: "judge", "embedder", "classifier"."""
-    return {answered_by(judgement, options) for judgement in judgements}
-
-
-def answered_by(judgement: Judgement, options: Options) -> str:
-    """Return the model that answers the judgement: "judge", "embedder" or "classifier"."""
-    if judgement.uses != "support":
-        return judgement.uses
-    return "classifier" if options.support_by == "hhem" else "judge"
+    return {judgement.answered_by(options) for judgement in judgements}

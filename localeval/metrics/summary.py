@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from localeval.errors import InputError
+from localeval.fitted.curves import Curves
 from localeval.judgements import Failure
-from localeval.judgements.calibration import Curves, calibrate
+from localeval.judgements.calibration import calibrate
 from localeval.judgements.context import response_of
 from localeval.metrics.metric import Metric, find_metric
 from localeval.metrics.score import Score

@@ -20,7 +20,8 @@ from localeval.system.terminal import say
 from localeval.text.display import printable
 
 SECONDS_BETWEEN_LINES = 30.0
-LAST_SAMPLES = 10  # whose pace gives the time left, since samples from the journal take no time
+# Samples whose pace gives the time left: not all, as samples from the journal take no time.
+LAST_SAMPLES = 10
 
 
 class LiveLine:
@@ -30,11 +31,14 @@ class LiveLine:
     """
 
     def __init__(self, title: str, quiet: bool, clock: Callable[[], float] = monotonic) -> None:
-        self._title, self._clock = title, clock
-        self._quiet = quiet or sys.stderr is None  # None where the shell closed it, as 2>&- does
+        self._title = title
+        self._clock = clock
+        # stderr is None where the shell closed it, as 2>&- does.
+        self._quiet = quiet or sys.stderr is None
         self.bar = _bar(title) if not self._quiet and sys.stderr.isatty() else None
         self._last_line = clock()
-        self._sizes: list[int] = []  # cumulative sizes of the samples, from 0
+        # Cumulative sizes of the samples, from 0.
+        self._sizes: list[int] = []
         # (time, cumulative size) of finished samples; the first one waits for the model's weights, too
         self._ends = deque[tuple[float, int]](maxlen=LAST_SAMPLES + 1)
         self._sums: dict[str, tuple[float, int]] = {}

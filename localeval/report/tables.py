@@ -32,7 +32,8 @@ STATEMENT_COLUMNS = (
     "reason",
     "unjudged",
 )
-_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # and their full-width forms
+# Characters that begin a formula, and their full-width forms.
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _CELL_START = re.compile(rf'([;\t\n][\s"]*)(?=[{re.escape("".join(_FORMULA))}])')
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
@@ -104,7 +105,8 @@ def _unjudged_cells(decision: Decision) -> list[Cell]:
     return [decision.text, *empty, decision.unjudged]
 
 
-@lru_cache(maxsize=64, typed=True)  # rows of a sample repeat its texts
+# Rows of a sample repeat its texts.
+@lru_cache(maxsize=64, typed=True)
 def cell(content: Cell) -> Cell:
     """Put an apostrophe before text that a spreadsheet would read as a formula.
 

@@ -18,8 +18,8 @@ from localeval.judgements.decision import (
     DecisionList,
     decided_in,
     is_unsure,
+    list_unjudged,
     max_windows,
-    unjudged_in,
 )
 from localeval.metrics import METRICS
 from localeval.metrics.sample_result import SampleResult
@@ -42,7 +42,8 @@ MAX_ROWS = 50
 MAX_COLUMNS = 4
 MAX_NAMED = 5
 _ASCII_RULES = box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
-HIGH_COSINE = 0.5  # of unrelated questions, above which a reader is told
+# Mean cosine of unrelated questions above which a reader is told.
+HIGH_COSINE = 0.5
 
 
 def new_table(first: str, *numbers: str) -> Table:
@@ -259,32 +260,48 @@ def notes_on_texts(sample_result: SampleResult, run: RunView) -> list[str]:
 
 
 def _notes(sample_result: SampleResult, lists: Sequence[DecisionList], run: RunView) -> list[str]:
-    sample = sample_result.sample
+    return [
+        *_language_notes(sample_result, lists, run),
+        *_judging_notes(sample_result, lists),
+        *_unjudged_note(lists),
+        *_attack_note(sample_result),
+    ]
+
+
+def _language_notes(
+    sample_result: SampleResult, lists: Sequence[DecisionList], run: RunView
+) -> Iterator[str]:
+    """Yield notes on the language of the response, and on what its probabilities are."""
+    language_code = language_of(sample_result.sample)
     calibrated = run.signature.calibration
     has_support = _COUNTED in sample_result.records
+    if language_code == "other":
+        yield "neither English nor Chinese"
+    by_head = any(verdict.by == "head" for verdict in decided_in(lists, "verdict"))
+    if by_head and _counts_statements(run):
+        yield "read"
+    elif has_support and calibrated and language_code not in calibrated:
+        yield "raw probabilities"
+
+
+def _judging_notes(sample_result: SampleResult, lists: Sequence[DecisionList]) -> Iterator[str]:
+    """Yield notes on how the response was judged."""
+    if strip_thinking(sample_result.sample.response or "")[1]:
+        yield "<think> removed"
     statements = decided_in(lists, "statement")
-    verdicts = decided_in(lists, "verdict")
-    notes = []
-    if language_of(sample) == "other":
-        notes.append("neither English nor Chinese")
-    if any(verdict.by == "head" for verdict in verdicts) and _counts_statements(run):
-        notes.append("read")
-    elif has_support and calibrated and language_of(sample) not in calibrated:
-        notes.append("raw probabilities")
-    if strip_thinking(sample.response or "")[1]:
-        notes.append("<think> removed")
     if any(one.cut in _ENDED for one in statements if one.column == "response"):
-        notes.append("statements cut")
+        yield "statements cut"
     if is_unsure(lists):
-        notes.append("neither yes nor no likely")
+        yield "neither yes nor no likely"
     foreign = sum(question.foreign_word != "" for question in decided_in(lists, "question"))
     if foreign:
-        notes.append(f"drawn questions with a word that the response lacks: {foreign}")
-    notes += _unjudged_note(lists)
-    attacked = dict.fromkeys(match.column for match in find_injections(sample, FENCES))
-    if attacked:
-        notes.append(f"reads like an attack on the judge: {', '.join(attacked)}")
-    return notes
+        yield f"drawn questions with a word that the response lacks: {foreign}"
+
+
+def _attack_note(sample_result: SampleResult) -> Iterator[str]:
+    columns = dict.fromkeys(match.column for match in find_injections(sample_result.sample, FENCES))
+    if columns:
+        yield f"reads like an attack on the judge: {', '.join(columns)}"
 
 
 def _unjudged_note(lists: Sequence[DecisionList]) -> Iterator[str]:
@@ -296,7 +313,7 @@ def _unjudged_note(lists: Sequence[DecisionList]) -> Iterator[str]:
     statements = [*decided_in(lists, "statement"), *decided_in(lists, "sentence")]
     if not any(one.column == "response" and not one.unjudged for one in statements):
         return
-    counts = Counter(one.unjudged for one in unjudged_in(lists))
+    counts = Counter(one.unjudged for one in list_unjudged(lists))
     parts = [f"{counts[reason]} {reason}" for reason in _WORTH_A_LOOK if reason in counts]
     if parts:
         yield f"not judged: {', '.join(parts)}"
@@ -338,8 +355,9 @@ def high_cosines(run: RunView) -> dict[str, float]:
 def misread(run: RunView) -> dict[str, list[str]]:
     """Map "embedder" and "hhem" to the ids of the samples that they read without knowing their language."""
     embeds_english = run.signature.embedder.get("languages") == ["en"]
+    # Looked at before any record is read.
     if not (embeds_english or run.signature.classifier):
-        return {}  # before any record is read
+        return {}
     ids: dict[str, list[str]] = defaultdict(list)
     for sample_result in run.samples:
         sample = sample_result.sample

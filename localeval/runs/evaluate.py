@@ -254,7 +254,7 @@ def _available_metrics(metrics: list[Metric], named: bool, judge: Judge, options
     None is left out where the caller `named` them, or an embedder. Raises ModelMissing where none is left.
     """
     if named or not judge.auxiliary_models.auto:
-        judge.ready(metrics, options)
+        judge.check_requirements(metrics, options)
         return metrics
     missing = missing_models(metrics, judge, options)
     if missing and len(missing) == len(metrics):
@@ -269,7 +269,7 @@ def missing_models(metrics: Iterable[Metric], judge: Judge, options: Options) ->
     missing: dict[str, ModelMissing] = {}
     for metric in metrics:
         try:
-            judge.ready([metric], options)
+            judge.check_requirements([metric], options)
         except ModelMissing as error:
             missing[metric.name] = error
     return missing

@@ -114,7 +114,7 @@ def config_of(judge: Judge, options: Options, signature: Signature, skipped: Seq
         metrics=list(signature.metrics),
         judge=judge.source,
         **judge.auxiliary_models.sources(),
-        engine=EngineConfig(**judge.signature_of_engine()),
+        engine=EngineConfig(**judge.record_fingerprint()),
         options=vars(options),
         signature=signature,
         auxiliary_signatures={

@@ -12,19 +12,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.dry_run import DryRunEngine
 from localeval.engine.engine import Engine
-from localeval.engine.interface import EngineError, TokenUsage
+from localeval.engine.interface import EmbeddingModel, EngineError, EntailmentModel, TokenUsage
 from localeval.engine.memory import REMEDY, available, fits
 from localeval.judge import Judge
 from localeval.judgements import JUDGEMENTS, most_windows
 from localeval.judgements.journal import JOURNAL, Journal, JournalFile
 from localeval.metrics import Metric
-from localeval.metrics.signature import answered_by
 from localeval.metrics.summary import judgements_of_sample
 from localeval.options import Options
 from localeval.report.text import new_table, printed
@@ -32,6 +30,9 @@ from localeval.samples import Sample
 from localeval.text.display import join_some
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from localeval.engine.benchmark import Speed
 
 LOG = logging.getLogger("localeval")
@@ -308,19 +309,40 @@ class _DryRun(Journal):
             spent = self.spent[name]
             scaled = TokenUsage(*(round(share * tokens) for tokens in spent))._replace(prefix=spent.prefix)
             fields = {field: round(share * count) for field, count in counts.items()}
-            work.append(Work(name, answered_by(JUDGEMENTS[name], options), **fields, spent=scaled))
+            work.append(Work(name, JUDGEMENTS[name].answered_by(options), **fields, spent=scaled))
         return tuple(work)
+
+
+class _CountingEmbedder(EmbeddingModel):
+    """Has the signature of an embedder, and computes nothing."""
+
+    def __init__(self, models: AuxiliaryModels) -> None:
+        self._models = models
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        import numpy as np
+
+        return np.ones((len(texts), 1), np.float32)
+
+    def signature(self) -> dict[str, Any]:
+        return self._models.embedder().signature()
+
+
+class _CountingClassifier(EntailmentModel):
+    """Has the signature of a classifier, and computes nothing."""
+
+    def __init__(self, models: AuxiliaryModels) -> None:
+        self._models = models
+
+    def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]:  # noqa: ARG002
+        return [0.5 for _ in statements], 1
+
+    def signature(self) -> dict[str, Any]:
+        return self._models.classifier().signature()
 
 
 def _counting(judge: Judge) -> Judge:
     """Return a judge that makes every record under the same key, and computes nothing."""
     opened = judge.auxiliary_models
-    embedder: Any = SimpleNamespace(
-        embed=lambda texts: [[1.0]] * len(texts), signature=lambda: opened.embedder().signature()
-    )
-    classifier: Any = SimpleNamespace(
-        support=lambda _, statements: ([0.5] * len(statements), 1),
-        signature=lambda: opened.classifier().signature(),
-    )
-    models = AuxiliaryModels(embedder, classifier)
+    models = AuxiliaryModels(_CountingEmbedder(opened), _CountingClassifier(opened))
     return Judge(DryRunEngine(judge.engine), judge.model, auxiliary_models=models)

@@ -6,16 +6,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from pydantic import BaseModel
-
 from localeval.errors import InputError
+from localeval.fitted.curves import Curves
 from localeval.fitted.heads import heads_for
-from localeval.judgements import JudgeContext, Judgement, Records, make_records, with_needs
-from localeval.judgements.calibration import Curves, curves_for
+from localeval.judgements import AnyJudgement, Choices, Records, make_records, with_needs
+from localeval.judgements.calibration import curves_for
 from localeval.judgements.journal import JOURNAL, JournalFile, find, key_of
+from localeval.judgements.making import KeyedRecord
 from localeval.metrics.signature import build_signature
 from localeval.metrics.summary import choose_metrics, compute_all, scorable
 from localeval.options import ARITHMETIC, Options
@@ -26,7 +25,6 @@ from localeval.samples import Sample
 from localeval.text.display import join_some
 
 Keys = Mapping[str, str]  # judgement -> the key of its line in the journal
-KeyedRecord = tuple[BaseModel, str] | None  # a record and its key
 
 
 def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options: Any) -> Result:
@@ -59,19 +57,19 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     else:
         curves = curves_for(config.engine.model, choices, heads, original.judgements)
 
-    def unloaded(name: str) -> Any:  # a key needs only the signatures of embedder and classifier
-        return lambda: SimpleNamespace(signature=lambda: config.auxiliary_signatures.get(name, {}))
-
-    engine: Any = None  # it is never asked
-    context = JudgeContext(engine, choices, unloaded("embedder"), unloaded("classifier"), heads=heads)
+    inputs_by = Choices(choices, heads, curves, **config.auxiliary_signatures)
     stored = run_folder.load(path) if (path / run_folder.RESULTS).exists() else None
-    lines, engine_of_run = JournalFile(path / JOURNAL), config.engine.model_dump()
+    lines = JournalFile(path / JOURNAL)
+    record_fingerprint = config.engine.model_dump()
 
-    def find_keyed(keys: Keys, judgement: Judgement, sample: Sample, records: Records) -> KeyedRecord:
+    def find_keyed(
+        keys: Keys, judgement: AnyJudgement, sample: Sample, records: Records
+    ) -> KeyedRecord | None:
         """Read the record under the key in the results, of any version, or else under this version's key."""
         key = keys.get(judgement.name, "")
-        if not key or (record := find(lines, judgement, key)) is None:
-            key = key_of(judgement, context, sample, records, engine_of_run)
+        record = find(lines, judgement, key) if key else None
+        if record is None:
+            key = key_of(judgement, judgement.inputs(sample, records, inputs_by), record_fingerprint)
             record = find(lines, judgement, key)
         return None if record is None else (record, key)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements.journal import Journal, is_believed
+from localeval.judgements.journal import Journal, is_final
 from localeval.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.evaluate import Progress
@@ -64,14 +64,14 @@ def verify(
     models = {"embedder": config.embedder, "classifier": config.classifier}
     settings = {**models, **config.engine.settings, "cache_prefix": False}
     with nullcontext(judge) if judge else Judge.load(config.judge, **settings) as active_judge:
-        if change := difference(config.engine.model_dump(), active_judge.signature_of_engine()):
+        if change := difference(config.engine.model_dump(), active_judge.record_fingerprint()):
             raise InputError(
                 f"{folder}: the run was made with another engine, so other bits are no fault "
                 f"(engine{change}); verify it with the same model, settings and packages."
             )
         judged, left_out = list[int](), 0
         for index, item in enumerate(results):
-            if not all(map(is_believed, item.records.values())):
+            if not all(map(is_final, item.records.values())):
                 left_out += 1
             elif item.keys:
                 judged.append(index)
@@ -97,7 +97,7 @@ def _change(folder: str | Path, item: SampleResult, judge: Judge, options: Optio
     """
     records, keys = judge.judge_with_keys(item.sample, [*item.keys], options, Journal())
     for name, record in records.items():  # those that others need come first
-        if is_believed(record) and keys[name] != item.keys.get(name):
+        if is_final(record) and keys[name] != item.keys.get(name):
             raise InputError(
                 f"{folder}: {name} of sample {item.sample.id} can't be made again as it was: this version of "
                 f"localeval or its prompts, the embedder, the classifier or {run_folder.SAMPLES} is not the "

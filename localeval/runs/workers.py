@@ -18,16 +18,23 @@ from queue import Empty, SimpleQueue
 from threading import RLock, Thread
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
-from pydantic import BaseModel
-
 from localeval import errors
 from localeval.engine.engine import Engine
 from localeval.engine.memory import available
 from localeval.engine.settings import physical_cores
 from localeval.errors import EngineFailing, FolderError, InputError
 from localeval.judge import Judge, late
-from localeval.judgements import JUDGEMENTS, Failure, Judgement, Records, make_records, with_needs
-from localeval.judgements.journal import PASSING, Journal, find_believed, parse_record, put_failure
+from localeval.judgements import (
+    JUDGEMENTS,
+    AnyJudgement,
+    Failure,
+    Record,
+    Records,
+    make_records,
+    with_needs,
+)
+from localeval.judgements.journal import PASSING, Journal, find_final, parse_record, put_failure
+from localeval.judgements.making import KeyedRecord
 from localeval.options import Options
 from localeval.samples import Sample
 from localeval.system.offline import attempts, is_offline, offline
@@ -57,7 +64,7 @@ BETWEEN_LOOKS = 0.5
 
 T = TypeVar("T")
 
-Judged = tuple[int, Sample, dict[str, BaseModel], dict[str, str]]
+Judged = tuple[int, Sample, dict[str, Record], dict[str, str]]
 Wanted = Callable[[Sample], Sequence[str]]
 
 
@@ -259,7 +266,7 @@ class Brake:
         self._in_a_row = 0
         self._most = MOST_FAILED_AT_FIRST
 
-    def check(self, records: Mapping[str, BaseModel]) -> None:
+    def check(self, records: Mapping[str, Record]) -> None:
         """Look at the records of the next sample. Raises EngineFailing."""
         if not records:
             return
@@ -426,7 +433,7 @@ class Workers:
         self, samples: Sequence[Sample], required: Wanted, options: Options, journal: Journal
     ) -> Generator[Judged, None, None]:
         """Yield as `InProcess.judge` does, but in any order."""
-        self._context = self._judge.context(options)
+        self._options = options
         brake = Brake()
         threads: list[Thread] = []
         submitted = finished = 0
@@ -530,18 +537,20 @@ class Workers:
         return task.position, task.sample, records, answer.keys
 
     def _write(self, line: Line, journal: Journal) -> None:
-        if find_believed(journal, JUDGEMENTS[line.judgement], line.key) is None:  # a twin may have written it
+        if find_final(journal, JUDGEMENTS[line.judgement], line.key) is None:  # a twin may have written it
             journal.put(*line)
 
     def _look_up(
         self, sample: Sample, required: Sequence[str], journal: Journal
-    ) -> tuple[dict[str, BaseModel], dict[str, str], tuple[Judgement, str] | None]:
+    ) -> tuple[dict[str, Record], dict[str, str], tuple[AnyJudgement, str] | None]:
         """Return the records and keys of a sample in the journal, and the first missing (judgement, key)."""
-        missing: list[tuple[Judgement, str]] = []
+        missing: list[tuple[AnyJudgement, str]] = []
+        choices = self._judge.choices(required, self._options)
 
-        def look_up(judgement: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
-            key = self._judge.key(judgement, self._context, sample, records)
-            if (record := find_believed(journal, judgement, key)) is not None:
+        def look_up(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord | None:
+            key = self._judge.key(judgement, judgement.inputs(sample, records, choices))
+            record = find_final(journal, judgement, key)
+            if record is not None:
                 return record, key
             missing.append((judgement, key))
             return None

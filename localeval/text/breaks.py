@@ -49,6 +49,7 @@ _CAPITALIZED = re.compile(r"\s+([A-ZÄÖÜ][a-zäöüß]+)")
 _BULLETS = "•●▪◦‣■"
 _BULLET = re.compile(rf"(?:(?<=[\s.。!！?？;；:：])|^)[{_BULLETS}](?=\s*\S)")
 _CIRCLED = re.compile("[①-⑳]|[⑴-⒇]|[❶-❿]")
+_CIRCLED_ONES = frozenset(map(ord, "①⑴❶"))
 _BEFORE_ITEM = "：:；;，,。.、！!？?\n\t 　（("
 
 _ANSWER = re.compile(r"\s+([a-z]+)(?=[.,;!]|\s*$)")
@@ -74,7 +75,9 @@ def missed_ends(line: str, script_name: str) -> list[int]:
     >>> missed_ends("He has an M.D. She is 40.", "latin"), missed_ends("他走了……她来了。", "han")
     ([14], [5])
     """
-    ends = {found.end() for found in _OTHER_END.finditer(line)} if not line.isascii() else set[int]()
+    ends: set[int] = set()
+    if not line.isascii():
+        ends.update(found.end() for found in _OTHER_END.finditer(line))
     if script_name == "han":
         ends.update(_han_ellipses(line))
     for found in _NO_SPACE.finditer(line):
@@ -90,27 +93,36 @@ def missed_ends(line: str, script_name: str) -> list[int]:
 
 def _begins_sentence(before: str, after: str) -> bool:
     """Return whether a sentence begins with `after`, which follows a mark with no space between."""
-    token_found, following = _TOKEN_BEFORE.search(before), _PLAIN_WORD.match(after)
+    token_found = _TOKEN_BEFORE.search(before)
+    following = _PLAIN_WORD.match(after)
     if not token_found or not following:
         return False
-    token, word = token_found[0].lstrip("(“‘\"'*"), following[1]
+    token = token_found[0].lstrip("(“‘\"'*")
+    word = following[1]
     if _NO_WORD.search(token) or word in _words("suffixes"):
         return False
     is_opener = word in _words("openers")
+    is_longer = len(word) > 1
     if _INITIALS.search(token):
-        return is_opener and len(word) > 1
+        return is_opener and is_longer
     if token.lower() in _words("abbreviations") or "." in token:
         return False
     if _NUMBER_END.search(token):
-        return is_opener or len(word) > 1
+        return is_opener or is_longer
     if not _LOWER_END.search(token):
         return False
-    # "Vue.Js", "fmt.Println" and "self.Name" are names: a name, a word without a vowel, or the first word of
-    # a sentence ends it only before a word that begins one.
     earlier = before[: token_found.start()].rstrip()
+    return is_opener or (is_longer and _is_plain_inner_word(token, earlier))
+
+
+def _is_plain_inner_word(token: str, earlier: str) -> bool:
+    """Return whether a token before a mark is no name, and does not begin a sentence.
+
+    "Vue.Js", "fmt.Println" and "self.Name" are names: a name, a word without a vowel, or the first word of a
+    sentence ends it only before a word that begins one.
+    """
     is_first = not earlier or earlier.endswith((".", "!", "?"))
-    is_plain = token[0].islower() and bool(_VOWEL.search(token)) and len(word) > 1
-    return is_opener or (is_plain and not is_first)
+    return not is_first and token[0].islower() and bool(_VOWEL.search(token))
 
 
 def _ends_after_initials(line: str, start: int, end: int) -> bool:
@@ -155,27 +167,39 @@ def item_starts(line: str, has_bullet: bool) -> list[int]:
     """
     if line.isascii():
         return []
+    starts = _bullets(line, has_bullet) + _circled_numbers(line)
+    return sorted(start for start in starts if start)
+
+
+def _bullets(line: str, has_bullet: bool) -> list[int]:
+    """Return where bullets stand; a single one of a line without a bullet before it is none."""
     starts = [found.start() for found in _BULLET.finditer(line)]
-    if len(starts) + has_bullet < 2:
-        starts = []
-    expected = None
+    number = len(starts) + 1 if has_bullet else len(starts)
+    return starts if number > 1 else []
+
+
+def _circled_numbers(line: str) -> list[int]:
+    """Return where two circled numbers or more stand in order, with text between them."""
+    starts: list[int] = []
     run: list[int] = []
+    expected: int | None = None
     for found in _CIRCLED.finditer(line):
         number = ord(found[0])
         position = found.start()
-        opens = number in (ord("①"), ord("⑴"), ord("❶"))
-        opens = opens and (position == 0 or line[position - 1] in _BEFORE_ITEM)
+        opens = number in _CIRCLED_ONES and (position == 0 or line[position - 1] in _BEFORE_ITEM)
         if number != expected and not opens:
             continue
         if opens:
-            starts += run if len(run) > 1 else []
+            if len(run) > 1:
+                starts += run
             run = []
         has_text = not run or any(map(str.isalnum, line[run[-1] + 1 : position]))
         if has_text:
             run.append(position)
             expected = number + 1
-    starts += run if len(run) > 1 else []
-    return sorted(start for start in starts if start)
+    if len(run) > 1:
+        starts += run
+    return starts
 
 
 def without_bullet(text: str) -> str:
@@ -191,10 +215,13 @@ def after_notes(line: str, end: int, leads: bool) -> int:
     >>> after_notes("It is old.¹ It is big.", 10, False), after_notes("It is old. [1] It is big.", 10, False)
     (11, 14)
     """
-    found = _NOTE_MARKS.match(line, end)
-    end = found.end() if found else end
-    spaced = None if leads else _SPACED_MARKS.match(line, end)
-    return spaced.end() if spaced else end
+    marks = _NOTE_MARKS.match(line, end)
+    if marks:
+        end = marks.end()
+    spaced = _SPACED_MARKS.match(line, end)
+    if spaced and not leads:
+        end = spaced.end()
+    return end
 
 
 def begins_with_note(line: str) -> bool:
@@ -217,7 +244,8 @@ def is_ordinal(before: str, after: str) -> bool:
     >>> is_ordinal("Er kam am 3.", " Mai an."), is_ordinal("I am 30.", " My name is Ann.")
     (True, False)
     """
-    found, following = _ORDINAL.search(before), _CAPITALIZED.match(after)
+    found = _ORDINAL.search(before)
+    following = _CAPITALIZED.match(after)
     if not found or not following:
         return False
     word = found[1].lower()

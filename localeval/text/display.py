@@ -9,7 +9,7 @@ from unicodedata import category
 
 # Characters that are not printable and belong to a text: the joiners of Persian and Indic words and of emoji,
 # and the soft hyphen of text from a PDF. A terminal obeys none of them.
-_OF_TEXT = frozenset("\u200c\u200d\u00ad")
+_KEPT = frozenset("\u200c\u200d\u00ad")
 # Unicode's categories of control and format characters, and of two line ends.
 _ESCAPED = ("Cc", "Cf", "Zl", "Zp")
 
@@ -24,7 +24,7 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in _OF_TEXT else " " for c in text)
+    return "".join(c if c.isprintable() or c in _KEPT else " " for c in text)
 
 
 def printable_lines(text: str) -> str:
@@ -74,7 +74,9 @@ def suggested(name: str, options: Sequence[str]) -> str:
     'did you mean faithfulness?'
     """
     matches = difflib.get_close_matches(name, options)
-    return f"did you mean {matches[0]}?" if matches else f"choose from: {', '.join(options)}."
+    if matches:
+        return f"did you mean {matches[0]}?"
+    return f"choose from: {', '.join(options)}."
 
 
 def digits(number: float, limit: float, decimals: int = 4) -> str:
@@ -83,9 +85,16 @@ def digits(number: float, limit: float, decimals: int = 4) -> str:
     >>> digits(0.75996, 0.8), digits(0.79996, 0.8), digits(0.496, 0.5, 2)
     ('0.7600', '0.79996', '0.496')
     """
-    while ((rounded := round(number, decimals)) < limit, rounded > limit) != (number < limit, number > limit):
+    while _side(round(number, decimals), limit) != _side(number, limit):
         decimals += 1
     return f"{number:.{decimals}f}"
+
+
+def _side(number: float, limit: float) -> int:
+    """Return -1 for a number below `limit`, 1 above it, 0 at it."""
+    if number < limit:
+        return -1
+    return 1 if number > limit else 0
 
 
 def enumerated(names: Sequence[str]) -> str:
@@ -95,7 +104,9 @@ def enumerated(names: Sequence[str]) -> str:
     ('a', 'a and b', 'a, b and c')
     """
     *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    if not others:
+        return last
+    return f"{', '.join(others)} and {last}"
 
 
 def join_some(names: Sequence[str], most: int) -> str:
@@ -104,5 +115,7 @@ def join_some(names: Sequence[str], most: int) -> str:
     >>> join_some(["a", "b", "c"], 2), join_some(["a", "b"], 2)
     ('a, b and 1 more', 'a, b')
     """
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(printable, names[:most])) + rest
+    joined = ", ".join(map(printable, names[:most]))
+    if len(names) <= most:
+        return joined
+    return f"{joined} and {len(names) - most} more"

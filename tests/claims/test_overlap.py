@@ -8,7 +8,7 @@ from localeval import evaluate
 from localeval.claims.evidence import context_sentences, rank_sentences
 from localeval.claims.fidelity import omits
 from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
-from localeval.judgements.support import closest_evidence
+from localeval.judgements.deciders import closest_evidence
 from localeval.numbers.values import Value
 from localeval.testing import FakeEngine, fake_judge
 from tests.patience import timed

@@ -92,14 +92,14 @@ def test_a_default_metric_whose_model_is_gone_does_not_take_its_results_with_it(
     write_rows(here / "answers.jsonl", ROWS)
     main(["evaluate", "answers.jsonl", *OPTIONS])
     before = shown(here / "runs" / "answers")
-    ready = Judge.ready
+    check = Judge.check_requirements
 
-    def ready_without_embedder(judge: Judge, metrics: Any, options: Any) -> None:
+    def check_without_embedder(judge: Judge, metrics: Any, options: Any) -> None:
         if any(metric.name == "answer_relevance" for metric in metrics):
             raise ModelMissing("the embedder is gone")
-        ready(judge, metrics, options)
+        check(judge, metrics, options)
 
-    monkeypatch.setattr(Judge, "ready", ready_without_embedder)
+    monkeypatch.setattr(Judge, "check_requirements", check_without_embedder)
     assert "answer_relevance" in refused("evaluate", "answers.jsonl", *OPTIONS)
     assert shown(here / "runs" / "answers") == before
 

@@ -9,7 +9,7 @@ import pytest
 from localeval import Architecture, InputError, Judge, ModelError, Sample, register_architecture
 from localeval.engine.architectures import ARCHITECTURES
 from localeval.engine.engine import Engine
-from localeval.fitted.heads import FittedFor, file_text
+from localeval.fitted.files import FittedFor, file_text
 from tests.commands import localeval, said
 from tests.finished_runs import write_rows
 from tests.heads import head

@@ -16,8 +16,8 @@ from localeval.engine.engine import Engine
 from localeval.engine.grammar import Grammar
 from localeval.engine.llama import Logits
 from localeval.engine.speculation import NgramIndex
+from localeval.judgements.replies import YesOrNo
 from localeval.judgements.statements import StatementsReply
-from localeval.judgements.support import DirectReply
 
 
 class Mixed(BaseModel):
@@ -86,7 +86,7 @@ def test_the_mass_of_a_verdict_is_what_yes_and_no_have_among_all_tokens(tiny: En
     [yes] = tokenize(b"yes")
     [no] = tokenize(b"no")
     [other] = tokenize(b"t")
-    decoder = ReplyDecoder[DirectReply](compiled(tiny, DirectReply), tokenize(b"Tea?"), NgramIndex(()), 0)
+    decoder = ReplyDecoder[YesOrNo](compiled(tiny, YesOrNo), tokenize(b"Tea?"), NgramIndex(()), 0)
     logits = np.full(tiny.llama.n_vocab, -np.inf, dtype=np.float32)
     logits[[yes, no, other]] = np.log([0.2, 0.1, 0.7])
     decoder.advance([logits])

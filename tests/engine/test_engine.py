@@ -18,8 +18,9 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong
 from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError, ModelBroken
+from localeval.judgements.deciders import ReasonedReply
+from localeval.judgements.replies import YesOrNo
 from localeval.judgements.statements import StatementsReply
-from localeval.judgements.support import DirectReply, ReasonedReply
 from localeval.prompts import PromptPrefix
 from tests.commands import said
 from tests.tiny import CHATML, write_tiny_model, write_tiny_spm
@@ -114,10 +115,10 @@ def test_items_that_begin_alike_share_these_tokens_and_see_their_own_words_alone
     """Shared rows move the last bits, as every batch does, and no more: an item never reads another's end."""
     asked = [f"{start * 9} {end}" for start in ("tea ", "rain ", "hill ") for end in "abc"]
     before = tiny.spent
-    together = tiny.generate(PREFIX, "context", asked, DirectReply)
+    together = tiny.generate(PREFIX, "context", asked, YesOrNo)
     assert tiny.spent.since(before).items < 0.6 * sum(map(tiny.count, asked))
     for item, reply in zip(asked, together, strict=True):
-        (alone,) = tiny.generate(PREFIX, "context", [item], DirectReply)
+        (alone,) = tiny.generate(PREFIX, "context", [item], YesOrNo)
         assert reply.probabilities["verdict"] == pytest.approx(alone.probabilities["verdict"], abs=1e-4)
     assert len({reply.probabilities["verdict"]["yes"] for reply in together}) == len(asked)
 
@@ -139,7 +140,7 @@ def test_draws_follow_their_seed_and_differ_between_items(tiny: Engine) -> None:
 def test_a_context_that_does_not_fit_is_refused_before_anything_is_decoded(tiny: Engine) -> None:
     before = tiny.spent.total
     words = "word " * 9000
-    assert "8192 possible" in said(ContextTooLong, tiny.generate, PREFIX, words, ["item"], DirectReply)
+    assert "8192 possible" in said(ContextTooLong, tiny.generate, PREFIX, words, ["item"], YesOrNo)
     assert tiny.spent.total == before
 
 
@@ -154,7 +155,7 @@ def test_as_much_is_read_as_the_context_has_room_for(tiny: Engine) -> None:
 
 def test_items_that_do_not_fit_together_are_asked_in_chunks(tiny: Engine) -> None:
     asked = ["x" * 2000 + str(i) for i in range(9)]
-    assert len(tiny.generate(PREFIX, "context", asked, DirectReply)) == 9
+    assert len(tiny.generate(PREFIX, "context", asked, YesOrNo)) == 9
 
 
 def test_items_are_asked_one_at_a_time_with_a_width_of_one(tiny_path: Path) -> None:
@@ -167,7 +168,7 @@ def test_items_are_asked_one_at_a_time_with_a_width_of_one(tiny_path: Path) -> N
 def refused(path: Path) -> str:
     """What an engine says of a model that can't judge, at the latest when it is asked."""
     with pytest.raises(ModelBroken) as caught, closing(Engine([path], EngineSettings(n_threads=1))) as engine:
-        engine.generate(PREFIX, "context", ["item"], DirectReply)
+        engine.generate(PREFIX, "context", ["item"], YesOrNo)
     return str(caught.value)
 
 
@@ -194,7 +195,7 @@ def test_a_tokenizer_that_puts_a_space_before_every_text_is_refused(tmp_path: Pa
 def test_another_tokenizer_of_its_kind_is_taken(tmp_path: Path) -> None:
     path = write_tiny_spm(tmp_path / "plain.gguf", prefix=False)
     with closing(Engine([path])) as engine:
-        [reply] = engine.generate(PREFIX, "context", ["item"], DirectReply)
+        [reply] = engine.generate(PREFIX, "context", ["item"], YesOrNo)
     assert reply.value.verdict in ("yes", "no")
 
 

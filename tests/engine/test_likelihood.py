@@ -7,7 +7,7 @@ import pytest
 
 from localeval.engine.engine import CONTEXT, Engine, _batch
 from localeval.engine.interface import ContextTooLong
-from localeval.judgements.support import DirectReply
+from localeval.judgements.replies import YesOrNo
 from localeval.prompts import PromptPrefix
 
 BEFORE = "Context:\nThe mill on the Arl was built in 1820, of brick.\n\nQuestion: When?\nResponse:"
@@ -16,7 +16,7 @@ ITEMS = [" In 1820.", " In 1821.", " Of brick."]
 
 def test_likelihoods_have_the_same_bits_again_and_after_other_work(tiny: Engine) -> None:
     first = tiny.likelihood(BEFORE, ITEMS)
-    tiny.generate(PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'),)), "context", ["One."], DirectReply)
+    tiny.generate(PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'),)), "context", ["One."], YesOrNo)
     tiny.read("Context:\nAnother.", "Response", 0)
     assert tiny.likelihood(BEFORE, ITEMS) == first
 

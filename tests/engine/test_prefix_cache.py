@@ -15,7 +15,7 @@ from localeval.engine.interface import Reply
 from localeval.engine.prefix_cache import PrefixCache
 from localeval.engine.settings import EngineSettings
 from localeval.errors import ModelBroken
-from localeval.judgements.support import ReasonedReply
+from localeval.judgements.deciders import ReasonedReply
 from localeval.prompts import PromptPrefix
 
 SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)

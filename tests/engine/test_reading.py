@@ -17,8 +17,9 @@ import pytest
 from localeval import Judge, Sample
 from localeval.analysis import fit_head
 from localeval.engine.engine import Engine
-from localeval.fitted.heads import FittedFor, Probe, file_text
-from localeval.judgements.support import DirectReply
+from localeval.fitted.files import FittedFor, file_text
+from localeval.fitted.heads import LinearMap
+from localeval.judgements.replies import YesOrNo
 from localeval.prompts import PromptPrefix
 from tests.commands import localeval
 from tests.finished_runs import write_rows
@@ -33,7 +34,7 @@ def test_states_and_replies_have_the_same_bits_again_and_after_other_work(tiny: 
     first = tiny.read(CONTEXT, ITEM, 0)
     assert len(first.values) == len(first.ends)  # a state for each token
     assert first.ends[-1] == len(ITEM.encode())
-    replies = tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply)
+    replies = tiny.generate(PREFIX, "context", ["One.", "Two."], YesOrNo)
     assert not np.array_equal(first.values, tiny.read("Context:\nAnother.", ITEM, 0).values)
     for _ in range(2):
         before = tiny.spent.read
@@ -41,7 +42,7 @@ def test_states_and_replies_have_the_same_bits_again_and_after_other_work(tiny: 
         assert np.array_equal(first.values, again.values)
         assert first.ends == again.ends
     assert tiny.spent.read - before == tiny.count(ITEM)  # a context that was read last stands
-    assert tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply) == replies
+    assert tiny.generate(PREFIX, "context", ["One.", "Two."], YesOrNo) == replies
 
 
 def test_an_interrupt_ends_the_work_wherever_it_comes(tiny: Engine, request: pytest.FixtureRequest) -> None:
@@ -51,13 +52,13 @@ def test_an_interrupt_ends_the_work_wherever_it_comes(tiny: Engine, request: pyt
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     end = time.monotonic() + 60
     # An import that is interrupted leaves its file open, of which pytest warns.
-    tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply)
+    tiny.generate(PREFIX, "context", ["One.", "Two."], YesOrNo)
 
     def work(timer: threading.Timer) -> None:
         timer.start()  # the signal may come before this returns
         while time.monotonic() < end:
             tiny.read(CONTEXT, ITEM, 0)
-            tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply)
+            tiny.generate(PREFIX, "context", ["One.", "Two."], YesOrNo)
 
     for i in range(7):
         timer = threading.Timer(0.001 * (1 + i % 7), os.kill, (os.getpid(), signal.SIGINT))
@@ -110,7 +111,7 @@ def test_a_head_of_another_shape_than_the_model_is_refused(
     tiny_path: Path, tmp_path: Path, states: tuple[float, ...], layer: int, told: str
 ) -> None:
     judge = FittedFor(name="tiny.gguf", sha256=sha256(tiny_path.read_bytes()).hexdigest())
-    shape = {"judge": judge, "layer": layer, "word": Probe(states=states)}
+    shape = {"judge": judge, "layer": layer, "word": LinearMap(states=states)}
     file = tmp_path / "head.json"
     file.write_text(file_text([head().model_copy(update=shape)]), encoding="utf-8")
     rows = [{"response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}]

@@ -11,7 +11,9 @@ from localeval import InputError, Sample
 from localeval.analysis import fit_head, head_states
 from localeval.analysis.head_states import Reading
 from localeval.engine.interface import TokenValues
-from localeval.fitted.heads import Contexts, FittedFor, SoftMinimum, file_text, heads_for, sigmoid
+from localeval.fitted.files import FittedFor, file_text
+from localeval.fitted.heads import Contexts, SoftMinimum, heads_for
+from localeval.fitted.logits import sigmoid
 from localeval.options import Options
 from tests.commands import said
 from tests.heads import head

@@ -1,9 +1,10 @@
 """A value that belongs to something else lowers the probability of its statement."""
 
 from localeval import Sample
+from localeval.fitted.curves import Curve
 from localeval.judge import Judge
 from localeval.judgements.bindings import Binding
-from localeval.judgements.calibration import Curve
+from localeval.judgements.support import Verdict
 from localeval.options import DEFAULTS
 from localeval.testing import FakeEngine, fake_judge
 
@@ -43,12 +44,16 @@ def test_the_record_has_the_value_that_the_contexts_rather_say() -> None:
     assert verdict.binding == Binding(value="31", alternative="24", margin=-9.0, in_table=True)
 
 
+def verdict_with(binding: Binding, probability: float) -> Verdict:
+    return Verdict(statement="It opened in 1954.", sentence=0, probability=probability, binding=binding)
+
+
 def test_a_fitted_weight_lowers_a_statement_whose_value_has_a_likelier_alternative() -> None:
     curve = Curve(binding=1.0)
-    swapped = Binding(value="1954", alternative="1976", margin=-4.0)
-    bound = Binding(value="1976", alternative="1954", margin=4.0)
-    assert curve.apply(0.9, binding=swapped) < 0.5 < curve.apply(0.9, binding=bound)
+    swapped = verdict_with(Binding(value="1954", alternative="1976", margin=-4.0), 0.9)
+    bound = verdict_with(Binding(value="1976", alternative="1954", margin=4.0), 0.9)
+    assert swapped.calibrated(curve).probability < 0.5 < bound.calibrated(curve).probability
 
 
 def test_a_statement_without_values_keeps_its_probability() -> None:
-    assert Curve(binding=1.0).apply(0.75, binding=Binding()) == 0.75
+    assert verdict_with(Binding(), 0.75).calibrated(Curve(binding=1.0)).probability == 0.75

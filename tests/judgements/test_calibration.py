@@ -4,7 +4,6 @@ import json
 import math
 import random
 import re
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,12 @@ from hypothesis import strategies as st
 
 from localeval import InputError, evaluate, rescore
 from localeval.analysis.fit_curve import cross_fitted_curves, fit, full_support_probabilities
-from localeval.fitted.heads import FittedFor, file_text, heads_for, logit, shipped, sigmoid
-from localeval.judgements import JUDGEMENTS, calibration, support
-from localeval.judgements.calibration import (
-    Curve,
-    all_supported,
-    calibrate,
-    calibrations_for,
-    conditions,
-)
+from localeval.fitted.curves import Curve, all_supported
+from localeval.fitted.files import FittedFor, file_text, shipped
+from localeval.fitted.heads import heads_for
+from localeval.fitted.logits import logit, sigmoid
+from localeval.judgements import JUDGEMENTS, calibration
+from localeval.judgements.calibration import calibrate, calibrations_for, conditions
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics.formulas import share as faithfulness
@@ -233,8 +229,7 @@ def test_a_reason_is_asked_for_the_verdict_that_counts(tmp_path: Path) -> None:
 def test_a_run_of_an_earlier_version_keeps_its_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = FakeEngine([{"verdict": 0.6}, {"verdict": 0.9}])
     before = evaluate_tea(fake_judge(engine), tmp_path, calibration=OWN)
-    monkeypatch.setattr(support, "VERSION", "999")
-    monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version="999"))
+    monkeypatch.setattr(JUDGEMENTS["support"], "version", "999")
     after = rescore(tmp_path)
     assert (after.scores, after.signature) == (before.scores, before.signature)
     newer = file_text([strict_calibration()])

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from localeval.claims.overlap import Evidence
 
 from localeval import Sample
+from localeval.claims.evidence import Evidence
 from localeval.judgements import Failure
 from localeval.judgements.bindings import Binding
 from localeval.judgements.context import Record, UnjudgedText

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from localeval import InputError, Sample, Score, evaluate, plan, rescore
-from localeval.fitted.heads import file_text
+from localeval.fitted.files import file_text
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from tests.heads import head
 

@@ -10,11 +10,12 @@ import pytest
 
 from localeval import METRICS, Sample, Score, evaluate
 from localeval.errors import InputError
-from localeval.judgements import JUDGEMENTS, JudgeContext
+from localeval.judgements import JUDGEMENTS, Choices
 from localeval.judgements.needed_sentences import NeededRecord, NeededSentence
 from localeval.judgements.questions import Drawn, QuestionsRecord
 from localeval.judgements.reading import GroundingRecord, ReadSentence
 from localeval.judgements.similarity import SimilarityRecord
+from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.judgements.useful_contexts import UsefulRecord
 from localeval.metrics import Metric, register
@@ -387,12 +388,23 @@ def test_a_metric_of_reference_or_response_needs_one_of_them(
 
 
 def test_a_record_hangs_on_the_prompt_in_the_language_of_its_text() -> None:
-    context = JudgeContext(FakeEngine([]), Options(), Mock(), Mock())
+    choices = Choices(Options())
     sample = Sample(**{**FULL, "user_input": "茶？", "response": "1937", "reference": "Tea grows."})
-    of_chinese = ["statements", "support", "response_in_reference", "questions", "needed", "useful"]
-    for name in (*of_chinese, "reference_statements", "reference_in_response"):
-        prompt = Options().prompt(JUDGEMENTS[name].prompts[0], "zh" if name in of_chinese else "en")
-        assert JUDGEMENTS[name].key_fields(context, sample)["prompt"] == prompt.sha256
+    in_chinese = StatementsRecord(sentences=(), language="zh")
+    in_english = StatementsRecord(sentences=(), language="en")
+    records = {"statements": in_chinese, "reference_statements": in_english}
+    for name in ("statements", "questions", "needed", "useful"):
+        inputs: Any = JUDGEMENTS[name].inputs(sample, records, choices)
+        assert inputs.prompt == Options().prompt(name, "zh")
+    inputs = JUDGEMENTS["reference_statements"].inputs(sample, records, choices)
+    assert inputs.prompt == Options().prompt("statements", "en")
+    for name, language in (
+        ("support", "zh"),
+        ("response_in_reference", "zh"),
+        ("reference_in_response", "en"),
+    ):
+        inputs = JUDGEMENTS[name].inputs(sample, records, choices)
+        assert inputs.decider.prompt == Options().prompt("support", language)
 
 
 @pytest.mark.parametrize(

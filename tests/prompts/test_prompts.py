@@ -10,9 +10,10 @@ from localeval import prompts
 from localeval.claims import evidence
 from localeval.claims.fidelity import changes_negation, changes_qualifier, exchanges, omits
 from localeval.errors import InputError, PromptError
+from localeval.judgements.deciders import ReasonedReply, closest_evidence
 from localeval.judgements.questions import ReasonedDrawnReply, ReasonedGivenReply
+from localeval.judgements.replies import YesOrNo
 from localeval.judgements.statements import StatementsReply
-from localeval.judgements.support import DirectReply, ReasonedReply, closest_evidence
 from localeval.options import Options
 from localeval.prompts import LANGUAGES, fence, fill, load_prompt
 from tests.commands import said
@@ -20,11 +21,11 @@ from tests.commands import said
 PROMPTED = sorted(path.stem for path in Path(prompts.__file__).with_name("en").glob("*.toml"))
 SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
     "statements": {"statements": StatementsReply},
-    "support": {"verdict": DirectReply},
+    "support": {"verdict": YesOrNo},
     "support_reasoned": {"verdict": ReasonedReply},
     "questions": {"given": ReasonedGivenReply, "question": ReasonedDrawnReply},
-    "needed": {"needed": DirectReply, "answerable": DirectReply},
-    "useful": {"useful": DirectReply},
+    "needed": {"needed": YesOrNo, "answerable": YesOrNo},
+    "useful": {"useful": YesOrNo},
 }
 
 

@@ -13,7 +13,7 @@ import pytest
 from localeval import Judge, Sample, evaluate, plan
 from localeval.errors import FolderError, InputError, ModelBroken
 from localeval.judgements.journal import JOURNAL, is_whole
-from localeval.report.tables import SCORES, STATEMENTS
+from localeval.report import formats
 from localeval.runs.folder import CONFIG, REPORT, RESULTS, SAMPLES
 from localeval.runs.verify import verify
 from tests.steady import SteadyEngine, steady_judge
@@ -126,7 +126,7 @@ def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(whole: Path, tmp
 
 
 def test_results_that_find_no_room_leave_no_half_file(whole: Path, folder: Path) -> None:
-    for name in (RESULTS, SCORES, STATEMENTS, REPORT):
+    for name in (RESULTS, formats.SCORES.file, formats.STATEMENTS.file, REPORT):
         (folder / name).unlink()
     size = (whole / RESULTS).stat().st_size
     with room_for(size - 100), pytest.raises(FolderError, match="what was judged is kept"):

@@ -14,7 +14,7 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, EngineError, TokenUsage
 from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError
-from localeval.fitted.heads import file_text
+from localeval.fitted.files import file_text
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.summary import choose_metrics
 from localeval.options import Options

@@ -3,7 +3,6 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,7 @@ def test_what_another_judge_cannot_make_is_refused(tmp_path: Path, monkeypatch: 
     evaluate(SAMPLES, ["faithfulness", "answer_relevance"], steady_judge(SteadyEngine()), tmp_path)
     monkeypatch.setattr(SteadyEmbedder, "signature", lambda _: {"name": "other", "sha256": "1" * 64})
     assert "similarity of sample s" in said(InputError, verify, tmp_path, judge=steady_judge(SteadyEngine()))
-    monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version="99"))
+    monkeypatch.setattr(JUDGEMENTS["support"], "version", "99")
     assert "support of sample s" in said(InputError, verify, tmp_path, judge=steady_judge(SteadyEngine()))
 
 

@@ -15,10 +15,11 @@ from localeval.judgements.context import language_of
 from localeval.judgements.decision import (
     Decision,
     DecisionList,
+    Kind,
     decided_in,
     is_unsure,
+    list_unjudged,
     max_windows,
-    unjudged_in,
 )
 from localeval.metrics.sample_result import SampleResult
 from localeval.text.display import digits
@@ -43,7 +44,7 @@ def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
     contexts = sample.retrieved_contexts or []
     shown_contexts = _contexts(contexts, lists)
     groups, others = _statement_groups(lists)
-    counts = Counter(one.unjudged for one in unjudged_in(lists) if one.unjudged not in _NOT_COUNTED)
+    counts = Counter(one.unjudged for one in list_unjudged(lists) if one.unjudged not in _NOT_COUNTED)
     return {
         "sample": sample,
         "scores": result.scores,
@@ -54,13 +55,9 @@ def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
         "contexts": shown_contexts,
         "contexts_left_out": len(contexts) - len(shown_contexts),
         "stated": [_statement_table(group) for group in groups],
-        "questions": [
-            _questions(listed) for listed in lists if listed.kind == "question" and listed.decisions
-        ],
-        "passages": [
-            _passage_counts(listed) for listed in lists if listed.kind == "passage" and not listed.failure
-        ],
-        "others": [_plain_table(listed) for listed in [*others, *_of_unknown_kind(lists)]],
+        "questions": [_questions(listed) for listed in _decided_lists(lists, "question")],
+        "passages": [_passage_counts(listed) for listed in _decided_lists(lists, "passage")],
+        "others": [_plain_table(listed) for listed in [*others, *_decided_lists(lists, "other")]],
         "thinking": thinks,
         "other_language": language_of(sample) == "other",
         "windows": max_windows(lists),
@@ -113,7 +110,8 @@ def in_pieces(text: str, marks: Iterable[Mark], room: int) -> Pieces:
     ['A b. ', 'C d.', ' E']
     """
     pieces: Pieces = []
-    position, end = 0, min(room, len(text))
+    position = 0
+    end = min(room, len(text))
     for mark in sorted(marks):
         if position <= mark.start < min(mark.end, end):
             if mark.start > position:
@@ -127,22 +125,13 @@ def in_pieces(text: str, marks: Iterable[Mark], room: int) -> Pieces:
 
 def _response(text: str, lists: Sequence[DecisionList]) -> Pieces:
     """Colour each sentence by its least supported statement, else by the head; mark doubtful words."""
-    read = decided_in(lists, "sentence")
-    marks = [*_sentence_marks(lists)] or [
-        Mark(one.start, one.end, f"r{one.start}", one.probability)
-        for one in read
-        if one.start is not None and one.end is not None and not one.unjudged
-    ]
-    doubtful = [span for sentence in read for span in sentence.doubtful]
+    marks = [*_statement_marks(lists)] or [*_read_marks(lists)]
+    doubtful = [span for sentence in decided_in(lists, "sentence") for span in sentence.doubtful]
     parts = [part for mark in marks for part in mark.parted(doubtful)]
-    for stretch in unjudged_in(lists):
-        # A thought is cut from this text.
-        if stretch.unjudged != "thought" and stretch.start is not None and stretch.end is not None:
-            parts.append(Mark(stretch.start, stretch.end, f"u{stretch.start}", unjudged=stretch.unjudged))
-    return in_pieces(text, parts, MAX_TEXT)
+    return in_pieces(text, [*parts, *_unjudged_marks(lists)], MAX_TEXT)
 
 
-def _sentence_marks(lists: Sequence[DecisionList]) -> Iterator[Mark]:
+def _statement_marks(lists: Sequence[DecisionList]) -> Iterator[Mark]:
     """Yield a mark for each sentence of the response that makes statements."""
     verdicts = _verdict_lists(lists, "response")
     lowest: dict[int | None, float] = {}
@@ -151,12 +140,26 @@ def _sentence_marks(lists: Sequence[DecisionList]) -> Iterator[Mark]:
             lowest[verdict.start] = min(verdict.probability, lowest.get(verdict.start, 1.0))
     marked = set()
     for statement in decided_in(lists, "statement"):
-        start, end = statement.start, statement.end
-        if statement.column != "response" or statement.unjudged or start is None or end is None:
+        if statement.column != "response" or statement.unjudged or not statement.text:
             continue
-        if statement.text and start not in marked:
+        start = statement.start
+        if start is not None and statement.end is not None and start not in marked:
             marked.add(start)
-            yield Mark(start, end, f"r{start}", lowest.get(start))
+            yield Mark(start, statement.end, f"r{start}", lowest.get(start))
+
+
+def _read_marks(lists: Sequence[DecisionList]) -> Iterator[Mark]:
+    """Yield a mark for each sentence of the response that a head read."""
+    for one in decided_in(lists, "sentence"):
+        if one.start is not None and one.end is not None and not one.unjudged:
+            yield Mark(one.start, one.end, f"r{one.start}", one.probability)
+
+
+def _unjudged_marks(lists: Sequence[DecisionList]) -> Iterator[Mark]:
+    """Yield a mark for each stretch of the response that is not judged; a thought is cut from the text."""
+    for one in list_unjudged(lists):
+        if one.start is not None and one.end is not None and one.unjudged != "thought":
+            yield Mark(one.start, one.end, f"u{one.start}", unjudged=one.unjudged)
 
 
 def _verdict_lists(lists: Sequence[DecisionList], column: str) -> list[DecisionList]:
@@ -318,8 +321,9 @@ def _questions(listed: DecisionList) -> dict[str, Any]:
     return {"real": real, "drawn": rows}
 
 
-def _of_unknown_kind(lists: Sequence[DecisionList]) -> list[DecisionList]:
-    return [listed for listed in lists if listed.kind == "other" and listed.decisions]
+def _decided_lists(lists: Sequence[DecisionList], kind: Kind) -> list[DecisionList]:
+    """Return the lists of a kind that decide anything."""
+    return [listed for listed in lists if listed.kind == kind and listed.decisions]
 
 
 def _plain_table(listed: DecisionList) -> dict[str, Any]:

@@ -58,8 +58,8 @@ def make_listing(
     max_listed  rows; of more samples, half are the worst and half are drawn from the others
     max_bytes   of each question and response in a row; what is longer is cut
     """
-    attacks: dict[int, list[Injection]] = {}
     chinese = 0
+    attacks: dict[int, list[Injection]] = {}
     tenths = {name: [0] * 10 for name in run.metrics}
     keys = np.empty((len(run.samples), 3))
     for i, sample_result in enumerate(run.samples):
@@ -79,15 +79,24 @@ def make_listing(
         sample_result = run.samples[i]
         texts = _encoded(sample_result)
         is_cut = is_cut or max(map(len, texts)) > max_bytes
-        flags = FLAGGED if i in attacks else 0
-        if sample_result.sample.id in split:
-            flags |= SPLIT
-        row: Row = [i + 1, shorten(sample_result.sample.id, MAX_ID)]
-        row += [printable_lines(text[:max_bytes].decode("utf-8", "ignore")) for text in texts]
-        row.append(flags)
-        row += [_score_cell(sample_result.scores[name], reasons) for name in run.metrics]
+        row: Row = [
+            i + 1,
+            shorten(sample_result.sample.id, MAX_ID),
+            *(printable_lines(text[:max_bytes].decode("utf-8", "ignore")) for text in texts),
+            _flags(is_attack=i in attacks, is_split=sample_result.sample.id in split),
+            *(_score_cell(sample_result.scores[name], reasons) for name in run.metrics),
+        ]
         rows.append(for_script(row))
     return Listing(order, rows, list(reasons), attacks, chinese, tenths, is_cut)
+
+
+def _flags(*, is_attack: bool, is_split: bool) -> int:
+    flags = 0
+    if is_attack:
+        flags |= FLAGGED
+    if is_split:
+        flags |= SPLIT
+    return flags
 
 
 def _count_tenth(counts: list[int], score: Score) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from localeval.fitted import heads
+from localeval.fitted.files import shipped
 from localeval.judgements.calibration import Calibration
 from localeval.metrics import METRICS, REASONS
 from localeval.metrics.signature import Signature
@@ -105,7 +106,7 @@ def _agreement_texts(signature: Signature) -> dict[str | None, dict[str, str]]:
     texts: dict[str | None, dict[str, str]] = {}
     calibrations = [
         calibration
-        for calibration in heads.shipped(Calibration)
+        for calibration in shipped(Calibration)
         if calibration.judge.sha256 == signature.judge["sha256"]
         and signature.calibration.get(calibration.language) == calibration.curve
     ]
@@ -115,9 +116,7 @@ def _agreement_texts(signature: Signature) -> dict[str | None, dict[str, str]]:
         texts["calibration of full_support"] = {
             language: words("of_full_support", language, figures=text) for language, text in figures.items()
         }
-    used_heads = [
-        head for head in heads.shipped(heads.Head) if signature.heads.get(head.language) == head.sha256
-    ]
+    used_heads = [head for head in shipped(heads.Head) if signature.heads.get(head.language) == head.sha256]
     if used_heads:
         texts["head"] = _figures("head_figures", used_heads)
     return texts
@@ -129,8 +128,8 @@ def _figures(label: str, fitted: Sequence[Calibration | heads.Head]) -> dict[str
     for language in PAGE_LANGUAGES:
         parts = []
         for item in fitted:
-            name, n = words(f"spoken_{item.language}", language), item.fitted_on["labels"]
-            parts.append(words(label, language, spoken=name, n=n, **item.figures))
+            name = words(f"spoken_{item.language}", language)
+            parts.append(words(label, language, spoken=name, n=item.fitted_on["labels"], **item.figures))
         texts[language] = words("and", language).join(parts)
     return texts
 

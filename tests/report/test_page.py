@@ -1,12 +1,10 @@
-"""The report and tables as files: they load and calculate nothing, and show every text as text."""
+"""The page: it loads and calculates nothing, and shows every text as text."""
 
 import base64
 import builtins
-import csv
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +15,10 @@ from click.testing import CliRunner
 
 from localeval import InputError, Result, Sample, Score, evaluate
 from localeval.cli import commands
-from localeval.engine.interface import EngineError
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
 from localeval.report.html.detail import detail
 from localeval.report.html.translations import labels
-from localeval.report.tables import cell
 from localeval.testing import FakeEngine, fake_judge
 from localeval.text.display import printable_lines
 from localeval.text.injection import KINDS
@@ -59,9 +55,17 @@ def test_every_hostile_text_stands_in_the_page_as_text() -> None:
     page = page_of(hostile(), title=HOSTILE[3])
     page_text = Page(page).text
     assert [text for text in HOSTILE if printable_lines(text) not in page_text] == []
-    assert [row[1] for row in rows_of(page) if row[1].startswith("0 ")] == ["0 " + HOSTILE[0]]
-    page += page_of(plain({"a": {"faithfulness": Score.undefined("".join(HOSTILE))}}))
-    assert all(line.isprintable() for line in page.split("\n"))  # no control character, no mark of direction
+
+
+def test_the_list_has_a_hostile_id_as_it_is_written() -> None:
+    ids = [row[1] for row in rows_of(page_of(hostile()))]
+    assert f"0 {HOSTILE[0]}" in ids
+
+
+def test_the_page_has_no_control_character_and_no_mark_of_direction() -> None:
+    hostile_reason = plain({"a": {"faithfulness": Score.undefined("".join(HOSTILE))}})
+    for page in (page_of(hostile(), title=HOSTILE[3]), page_of(hostile_reason)):
+        assert all(line.isprintable() for line in page.split("\n"))
 
 
 def test_the_policy_allows_the_pages_own_style_and_script_and_nothing_else() -> None:
@@ -92,25 +96,65 @@ def test_of_very_many_samples_the_worst_are_listed_and_as_many_drawn(monkeypatch
     result = plain({str(tenth): {"faithfulness": Score(tenth / 10, tenth / 10)} for tenth in range(10)})
     page = page_of(result)
     ids = [int(row[1]) for row in rows_of(page)]
-    assert (ids[:3], len({*ids}), ids) == ([0, 1, 2], 6, sorted(ids))
+    assert ids[:3] == [0, 1, 2]
+    assert len(set(ids)) == 6
+    assert ids == sorted(ids)
     assert "6 of 10 samples are listed" in Page(page).text
     assert rows_of(page) == rows_of(page_of(result))
 
 
-def test_the_order_is_worst_first_with_faults_turned_round_and_tenths_are_counted() -> None:
-    undefined = Score.undefined("no_contexts")
-    scores = {
-        "undefined": (undefined, undefined),
-        "failed": (Score.failed("engine_error"), undefined),
-        "best": (FULL, Score(0.0, 0.0)),
-        "softer": (Score(0.5, 0.4), Score(0.5, 0.5)),
-        "worst": (Score(0.2, 0.2), Score(0.9, 0.9)),
-        "soft": (Score(0.5, 0.5), Score(0.5, 0.5)),
-    }
-    page = page_of(plain({name: {"faithfulness": a, "hallucination": b} for name, (a, b) in scores.items()}))
-    assert [row[1] for row in rows_of(page)] == ["worst", "softer", "soft", "best", "failed", "undefined"]
-    # In each tenth from 0 to 1 so many values of faithfulness: 0.2, two of 0.5, and 1.
-    assert ": 0, 0, 1, 0, 0, 2, 0, 0, 0, 1" in Page(page).text
+UNDEFINED = Score.undefined("no_contexts")
+
+
+def ids_in_order(scores: dict[str, dict[str, Score]]) -> list[str]:
+    """The ids of the samples as the page lists them."""
+    return [row[1] for row in rows_of(page_of(plain(scores)))]
+
+
+def test_samples_come_worst_first_by_value_then_by_soft() -> None:
+    scores = {"best": FULL, "soft": Score(0.5, 0.5), "softer": Score(0.5, 0.4), "worst": Score(0.2, 0.2)}
+    order = ids_in_order({name: {"faithfulness": score} for name, score in scores.items()})
+    assert order == ["worst", "softer", "soft", "best"]
+
+
+def test_of_a_metric_where_lower_is_better_the_highest_is_worst() -> None:
+    order = ids_in_order(
+        {
+            "good": {"hallucination": Score(0.0, 0.0)},
+            "bad": {"hallucination": Score(0.9, 0.9)},
+            "middle": {"hallucination": Score(0.5, 0.5)},
+        }
+    )
+    assert order == ["bad", "middle", "good"]
+
+
+def test_several_metrics_count_by_their_mean_turned_round_where_lower_is_better() -> None:
+    order = ids_in_order(
+        {
+            "1 and 1": {"faithfulness": FULL, "hallucination": Score(0.0, 0.0)},
+            "1 and 0.3": {"faithfulness": FULL, "hallucination": Score(0.7, 0.7)},
+            "0.5 and 0.5": {"faithfulness": Score(0.5, 0.5), "hallucination": Score(0.5, 0.5)},
+        }
+    )
+    assert order == ["0.5 and 0.5", "1 and 0.3", "1 and 1"]
+
+
+def test_failed_and_undefined_samples_come_last() -> None:
+    failed = Score.failed("engine_error")
+    order = ids_in_order(
+        {
+            "undefined": {"faithfulness": UNDEFINED, "hallucination": UNDEFINED},
+            "failed": {"faithfulness": failed, "hallucination": UNDEFINED},
+            "scored": {"faithfulness": FULL, "hallucination": UNDEFINED},
+        }
+    )
+    assert order == ["scored", "failed", "undefined"]
+
+
+def test_values_are_counted_in_tenths_from_0_to_1() -> None:
+    values = (0.2, 0.5, 0.5, 1.0)
+    result = plain({str(i): {"faithfulness": Score(value, value)} for i, value in enumerate(values)})
+    assert ": 0, 0, 1, 0, 0, 2, 0, 0, 0, 1" in Page(page_of(result)).text
 
 
 def test_the_page_shows_means_intervals_bounds_signature_and_what_is_behind_the_scores() -> None:
@@ -131,6 +175,22 @@ def test_the_page_shows_means_intervals_bounds_signature_and_what_is_behind_the_
     assert re.search(r"shorter form, which is less supported:\S* A core\.", text)
 
 
+def in_groups(groups: list[int]) -> Result:
+    """A result of a sample for each group, with different scores."""
+    result = plain({str(i): {"faithfulness": Score(i / 10, i / 10)} for i in range(len(groups))})
+    result.samples = [
+        replace(one, sample=one.sample.model_copy(update={"group": group}))
+        for one, group in zip(result.samples, groups, strict=True)
+    ]
+    return result
+
+
+def test_a_mean_whose_interval_counts_groups_says_how_many() -> None:
+    note = "The intervals take the 3 groups of the column group as units, not the 4 samples."
+    assert note in text_of(in_groups([0, 0, 1, 2]))
+    assert "as units" not in text_of(in_groups([0, 1, 2, 3]))
+
+
 def test_the_list_shows_a_score_as_the_tables_do() -> None:
     result = plain({"a": {"faithfulness": Score(0.0414597, 0.2634993)}})
     [[*_, (value, soft)]] = rows_of(page_of(result))
@@ -140,10 +200,15 @@ def test_the_list_shows_a_score_as_the_tables_do() -> None:
 def test_a_probability_just_below_the_threshold_is_not_shown_as_the_threshold() -> None:
     sample = small().samples[1].sample
     text = text_of(Result([judged(sample, [0.4961, 0.726])], METRICS_SHOWN, small().signature))
-    assert ("0.496 not supported" in text, "0.73 supported" in text) == (True, True)
+    assert "0.496 not supported" in text
+    assert "0.73 supported" in text
+
+
+def test_a_probability_just_below_the_one_that_answers_a_question_is_not_shown_as_it() -> None:
+    # Contexts answer from 0.7 on.
     sample = Sample(user_input="Where?", retrieved_contexts=["Tea grows."])
     judge = fake_judge(FakeEngine([{"verdict": 0.697}, {"verdict": 0.8}]))
-    assert "contexts: 0.697" in text_of(evaluate([sample], ["context_relevance"], judge))  # 0.7 answers
+    assert "contexts: 0.697" in text_of(evaluate([sample], ["context_relevance"], judge))
 
 
 def test_both_languages_say_the_same_things() -> None:
@@ -157,23 +222,42 @@ def test_both_languages_say_the_same_things() -> None:
     assert {f"attack_{kind}" for kind in KINDS} == {key for key in english if key.startswith("attack_")}
 
 
-def test_the_language_is_that_of_most_samples_and_models_that_read_english_alone_are_named() -> None:
-    questions = ["茶在哪里？", "Where is tea?", "茶是绿的。"]
-    result = plain({"a": {"faithfulness": FULL}})
-    read: list[dict[str, Any]] = [{}, *[dict(small().samples[0].records)] * 2]  # nothing read the first
-    result.samples = [
-        replace(result.samples[0], sample=Sample(user_input=text), records=records)
-        for text, records in zip(questions, read, strict=True)
-    ]
+def with_questions(questions: list[str]) -> Result:
+    """Samples with these questions, judged by models that read English only; the first has no record."""
+    result = plain({str(i): {"faithfulness": FULL} for i in range(len(questions))})
     facts = {"name": "hhem", "sha256": "e" * 64, "languages": ["en"]}
     result.signature = result.signature.model_copy(update={"embedder": facts, "classifier": facts})
-    for model in ("the embedder", "HHEM"):
-        assert f"the only language of {model}: 1" in text_of(result)
-    assert '<html lang="zh">' in page_of(result)
+    records = small().samples[0].records
+    result.samples = [
+        replace(one, sample=Sample(id=one.sample.id, user_input=question), records=records if i else {})
+        for i, (one, question) in enumerate(zip(result.samples, questions, strict=True))
+    ]
+    return result
+
+
+CHINESE = "茶在哪里？"
+ENGLISH = "Where is tea?"
+
+
+@pytest.mark.parametrize(
+    ("questions", "language"),
+    [
+        ([CHINESE, ENGLISH, CHINESE], "zh"),
+        ([CHINESE, ENGLISH], "en"),
+        ([ENGLISH], "en"),
+    ],
+    ids=["most in Chinese", "one of each", "English"],
+)
+def test_the_language_of_the_page_is_that_of_most_samples(questions: list[str], language: str) -> None:
+    assert f'<html lang="{language}">' in page_of(with_questions(questions))
+
+
+@pytest.mark.parametrize("model", ["the embedder", "HHEM"])
+def test_a_model_that_reads_english_only_is_named_with_the_samples_in_other_languages(model: str) -> None:
+    # The first was not read by any model.
+    text = text_of(with_questions([CHINESE, ENGLISH, CHINESE]))
+    assert f"the only language of {model}: 1" in text
     assert "the only language of" not in text_of(small())
-    assert '<html lang="en">' in page_of(small())
-    result.samples = result.samples[:2]
-    assert '<html lang="en">' in page_of(result)  # one of each
 
 
 def test_an_embedder_that_takes_unrelated_questions_for_alike_is_told_in_table_and_page() -> None:
@@ -183,7 +267,9 @@ def test_an_embedder_that_takes_unrelated_questions_for_alike_is_told_in_table_a
     result.signature = result.signature.model_copy(update={"embedder": facts})
     for text in (str(result), text_of(result)):
         assert "cosine of 0.74" in text
-        assert ("0.83 in Chinese" in text, "cosine of 0.83" in text) == (False, False)  # it reads no Chinese
+        # It reads no Chinese.
+        assert "0.83 in Chinese" not in text
+        assert "cosine of 0.83" not in text
 
 
 def test_a_drawn_question_with_a_foreign_word_is_told_with_the_word() -> None:
@@ -207,128 +293,84 @@ def test_a_context_that_only_repeats_the_question_is_told() -> None:
     assert "only repeats the question" not in text_of(small())
 
 
-def test_thinking_and_another_language_are_noted_whatever_was_judged() -> None:
-    """Here no statement is made and nothing read."""
-    texts = ["<think>Hm.</think>Tea grows.", "Der Tee wächst in den Bergen und wird im Frühling gepflückt."]
+def with_response(response: str) -> Result:
+    """One sample of which nothing was judged."""
     result = plain({"a": {"answer_relevance": FULL}})
-    [first] = result.samples
-    result.samples = [replace(first, sample=Sample(id=str(i), response=text)) for i, text in enumerate(texts)]
-    first_row, second_row = (row for row in str(result).splitlines() if row[:2] in ("0 ", "1 "))
-    assert "<think> removed" in first_row
-    assert "neither English nor Chinese" in second_row
-    details = [detail(one, 0.5) for one in result.samples]
-    assert [(d["thinking"], d["other_language"]) for d in details] == [(True, False), (False, True)]
+    result.samples = [replace(result.samples[0], sample=Sample(id="a", response=response))]
+    return result
+
+
+def test_thinking_is_noted_whatever_was_judged() -> None:
+    result = with_response("<think>Hm.</think>Tea grows.")
+    assert "<think> removed" in str(result)
+    assert detail(result.samples[0], 0.5)["thinking"]
+    assert not detail(result.samples[0], 0.5)["other_language"]
+
+
+def test_a_response_in_another_language_is_noted_whatever_was_judged() -> None:
+    result = with_response("Der Tee wächst in den Bergen und wird im Frühling gepflückt.")
+    assert "neither English nor Chinese" in str(result)
+    assert detail(result.samples[0], 0.5)["other_language"]
+    assert not detail(result.samples[0], 0.5)["thinking"]
 
 
 def test_the_page_says_where_its_search_ends() -> None:
-    result = plain({"a": {"answer_relevance": FULL}})
-    assert "The search covers" not in text_of(result)
-    result.samples = [replace(result.samples[0], sample=Sample(response="Tea. " * 2000 + "zebra"))]
-    assert "The search covers the first 4000 bytes" in text_of(result)
+    assert "The search covers" not in text_of(with_response("Tea grows."))
+    assert "The search covers the first 4000 bytes" in text_of(with_response("Tea. " * 2000 + "zebra"))
 
 
-def test_a_run_writes_the_page_and_the_command_makes_it_again(tmp_path: Path) -> None:
-    folder, again = tmp_path / "tea & cake", tmp_path / "again.html"
+def run_in(folder: Path) -> Result:
     judge = fake_judge(FakeEngine([{"statements": ["Tea grows."]}, {"verdict": 0.9}]))
     tea = {"id": "茶", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
-    result = evaluate([tea], ["faithfulness"], judge, folder)
-    page = (folder / "report.html").read_text(encoding="utf-8")
+    return evaluate([tea], ["faithfulness"], judge, folder)
+
+
+def test_a_run_writes_the_page_with_the_name_of_its_folder(tmp_path: Path) -> None:
+    run_in(tmp_path / "tea & cake")
+    page = (tmp_path / "tea & cake" / "report.html").read_text(encoding="utf-8")
     assert "<h1><bdi>tea &amp; cake</bdi></h1>" in page
+
+
+def test_the_command_makes_the_same_page_again_and_prints_the_table(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    again = tmp_path / "again.html"
+    result = run_in(folder)
     command = CliRunner().invoke(commands, ["report", str(folder), "--html", str(again)])
-    assert (command.exit_code, again.read_text(encoding="utf-8")) == (0, page)
-    assert str(result) + "\n" in command.output
-    assert "can't be written there" in said(InputError, result.to_html, tmp_path / "nowhere" / "report.html")
+    assert command.exit_code == 0
+    assert again.read_bytes() == (folder / "report.html").read_bytes()
+    assert f"{result}\n" in command.output
 
 
-def test_a_notebook_shows_the_printed_table_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_can_not_be_written_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "report.html"
+    assert f"{path}: the report can't be written there" in said(InputError, small().to_html, path)
+
+
+def test_a_notebook_shows_the_printed_table_as_text() -> None:
     page = Page(hostile()._repr_html_())
-    assert (page.elements, page.text) == ([("pre", {})], str(hostile()))
-    # What rich takes for Jupyter; there too the text has its table.
+    assert page.elements == [("pre", {})]
+    assert page.text == str(hostile())
+
+
+def test_the_printed_text_has_its_table_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What rich takes for Jupyter.
     monkeypatch.setattr(builtins, "get_ipython", type("ZMQInteractiveShell", (), {}), raising=False)
     lines = str(small()).splitlines()
     assert all(any(line.startswith(name) for line in lines) for name in METRICS_SHOWN)
 
 
-EVIL = "=HYPERLINK(1)"
-ROWS = [
-    ("茶", "Tea grows. It has 7 or 1,900 songs.", "Tea grows."),
-    (EVIL, "@Tea sings.", "=Tea sings."),
-    ("c", "", "Tea grows."),
-    ("d", "Tea rests.", "Tea grows."),
-]
-ANSWERS: list[Any] = [{"verdict": 0.75}, {"verdict": 0.5}, {"reason": "It says so."}, {"reason": "-It may."}]
-ANSWERS += [{"verdict": 0.25}, {"reason": "+Nothing."}, EngineError("broken")]
-
-
-def rows(path: Path) -> list[list[str]]:
-    assert path.read_bytes().startswith(b"\xef\xbb\xbfid,")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.reader(file))
-
-
-def test_tables_have_a_row_a_sample_or_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    samples = [
-        {"id": name, "response": response, "retrieved_contexts": [context], "faithfulness": "mine"}
-        for name, response, context in ROWS
-    ]
-    judge = fake_judge(FakeEngine(ANSWERS))
-    result = evaluate(samples, ["faithfulness"], judge, tmp_path, statements="sentences", explain=True)
-    assert rows(tmp_path / "scores.csv") == [
-        ["id", *("faithfulness" + part for part in ("", "_soft", "_status", "_reason"))],
-        ["茶", "1.0", "0.625", "scored", ""],
-        [f"'{EVIL}", "0.0", "0.25", "scored", ""],
-        ["c", "", "", "undefined", "no_statements"],
-        ["d", "", "", "failed", "engine_error"],
-    ]
-    tea, songs, sings = "Tea grows.", "It has 7 or 1,900 songs.", "'@Tea sings."
-    assert rows(tmp_path / "statements.csv")[1:] == [
-        ["茶", "support", tea, tea, "0.75", "1", tea, "0", "", "", "It says so.", ""],
-        ["茶", "support", songs, songs, "0.5", "1", "", "", "7 1900", "", "'-It may.", ""],
-        [f"'{EVIL}", "support", sings, sings, "0.25", "0", "'=Tea sings.", "0", "", "", "'+Nothing.", ""],
-    ]
-    frame = result.to_pandas()
-    assert list(frame.columns) == [
-        *("id", "response", "retrieved_contexts", "sample_faithfulness"),
-        *("faithfulness", "faithfulness_soft", "faithfulness_status", "faithfulness_reason"),
-    ]
-    assert frame["faithfulness_reason"].tolist() == ["", "", "no_statements", "engine_error"]
-    # A sample's own column with the name of a score is kept beside it.
-    first = frame.iloc[0][["sample_faithfulness", "faithfulness", "faithfulness_soft"]]
-    assert first.tolist() == ["mine", 1, 0.625]
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    assert "pip install" in said(InputError, result.to_pandas)
-
-
-def test_what_is_not_judged_stands_in_table_statements_and_page_with_its_reason(tmp_path: Path) -> None:
+def test_what_is_not_judged_is_grey_with_its_reason() -> None:
     sample = {
         "id": "a",
         "response": "Sure! Tea grows. The price is not mentioned in the passages.",
         "retrieved_contexts": ["Tea grows."],
     }
     judge = fake_judge(FakeEngine([{"verdict": 0.75}]))
-    result = evaluate([sample], ["faithfulness"], judge, tmp_path, statements="sentences")
+    result = evaluate([sample], ["faithfulness"], judge, statements="sentences")
+    page = Page(page_of(result))
+    assert [facts["class"] for _, facts in page.elements if facts.get("title")] == ["unjudged", "unjudged"]
+    assert "1 × a courtesy" in " ".join(page.text.split())
     assert "not judged: 1 refusal" in str(result)
-    assert [(row[2], row[-1]) for row in rows(tmp_path / "statements.csv")[2:]] == [
-        ("Sure!", "courtesy"),
-        ("The price is not mentioned in the passages.", "refusal"),
-    ]
-    stored = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert stored["samples"][0]["unjudged"] == {"courtesy": 1, "refusal": 1}
-    page = page_of(result)
-    assert [a["class"] for tag, a in Page(page).elements if a.get("title")] == ["unjudged", "unjudged"]
-    assert "1 × a courtesy" in " ".join(Page(page).text.split())
-
-
-@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d"])
-def test_text_that_a_spreadsheet_would_calculate_has_an_apostrophe_before_it(sign: str) -> None:
-    for before in ("", " ", "\t", "\r", "\n"):
-        assert str(cell(f"{before}{sign}cmd|' /C calc'!A0")).startswith("'")
-    for before in ("a;", "a\t", "a; ", "a\n", 'a;"', "=b;"):  # where some spreadsheets begin a cell
-        assert str(cell(f"{before}{sign}1+1")).removeprefix("'") == f"{before}'{sign}1+1"
-    # Other text and numbers stay as they are, but for control characters.
-    for content in (f"a{sign}b", f"2{sign}1", "", "茶\n\t", -0.5, None):
-        assert cell(content) == content
-    assert cell("a\x00b\x1b[31m\r\nc") == "a b [31m\nc"
 
 
 class _Elsewhere(FakeEngine):
@@ -348,6 +390,7 @@ def test_a_judge_that_would_rather_write_something_else_is_noted(mass: float, is
     sample = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
     result = evaluate([sample], ["faithfulness"], fake_judge(engine))
     record: Any = result.samples[0].records["support"]
-    assert (record.verdicts[0].probability, record.verdicts[0].mass) == (0.9, mass)
+    assert record.verdicts[0].probability == 0.9
+    assert record.verdicts[0].mass == mass
     assert ("neither yes nor no likely" in str(result)) == is_noted
     assert ("rather write something else" in text_of(result)) == is_noted
