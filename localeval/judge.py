@@ -45,7 +45,7 @@ from localeval.judgements.journal import (
     put_failure,
 )
 from localeval.metrics import Metric, Score
-from localeval.metrics.sample_result import SampleResult
+from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.signature import (
     Signature,
     build_signature,
@@ -53,7 +53,7 @@ from localeval.metrics.signature import (
     model_signature,
     models_used,
 )
-from localeval.metrics.summary import choose_metrics, compute_all, judgements_of_sample, undefined_reason
+from localeval.metrics.summary import choose_metrics, judgements_of_sample, undefined_reason
 from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 from localeval.options import Options
@@ -132,7 +132,7 @@ class Judge:
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
         an `Embedder` and a `Classifier`, which no worker can load. With `cache_prefix`, the computed state of
-        the prompts is stored in the user's cache folder for the next judge. `settings` are those of
+        the prompts is stored in the user's cache folder for the next judge. `settings` are the fields of
         `EngineSettings`.
 
         The judge's file is checked and its vocabulary opened now; weights are loaded at the first question.
@@ -159,7 +159,7 @@ class Judge:
         return judge
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
-        """Score one sample. `options` are those of `localeval.options.Options`.
+        """Score one sample. `options` are the fields of `localeval.options.Options`.
 
         Never raises for the content of a sample: see `Score.status`. Raises InputError for an unknown metric
         or option, a sample of the wrong shape, or a model that does not fit into memory; ModelMissing or
@@ -192,9 +192,7 @@ class Judge:
         """
         required = judgements_of_sample(metrics, options, sample)
         records, keys = self.judge_with_keys(sample, required, options, journal, timeout)
-        curves = self.curves(options)
-        scores = compute_all(metrics, sample, records, options, curves)
-        return SampleResult(sample, scores, records, curves, options.threshold, keys)
+        return score_records(sample, metrics, records, keys, options, self.curves(options))
 
     def judge(
         self, sample: Sample, required: Sequence[str], options: Options, journal: Journal
@@ -279,7 +277,7 @@ class Judge:
     def heads(self, options: Options) -> dict[str, Head]:
         """Return the heads fitted for this judge, by language; often none.
 
-        Raises as `heads_for`, and InputError for a head whose shape is not that of the model, or a model
+        Raises as `heads_for`, and InputError for a head whose shape does not fit the model, or a model
         that can't be read.
         """
         heads = heads_for(str(self.model["sha256"]), options)

@@ -29,8 +29,7 @@ from localeval.engine.interface import (
 )
 from localeval.engine.settings import EngineSettings
 from localeval.judge import Judge
-from localeval.judgements.calibration import calibrate
-from localeval.judgements.decision import OF_ANSWER, list_decisions
+from localeval.judgements.decision import OF_ANSWER
 from localeval.metrics import Score, find_metric
 from localeval.metrics.score import explain
 from localeval.options import Options
@@ -53,7 +52,7 @@ def assert_score(
     """Assert that a sample's score by a metric lies within bounds, and return it.
 
     at_most  for metrics where lower is better, such as hallucination
-    options  those of `Judge.score`
+    options  as `Judge.score` takes them
 
     Raises AssertionError, which lists each unsupported statement with its probability and evidence, or gives
     the reason for a missing score; and whatever `Judge.score` raises.
@@ -84,9 +83,9 @@ def _bounds(at_least: float, at_most: float) -> str:
 def _missed_decisions(judge: Judge, metric: str, sample: Sample, options: Options) -> list[str]:
     """Describe each text of the answer that was decided with no, with its probability and evidence."""
     # `score` left its judgements in memory: the judge is not asked again.
-    records = judge.judge(sample, find_metric(metric).judgements, options, judge.memory)
+    result = judge.score_sample(sample, [find_metric(metric)], options, judge.memory)
     lines = []
-    for listed in list_decisions(sample, calibrate(records, judge.curves(options)), options.threshold):
+    for listed in result.decisions():
         if listed.kind not in OF_ANSWER:
             continue
         for one in listed.decisions:

@@ -27,7 +27,7 @@ def refit(
     """Fit a calibration for each language with enough labels.
 
     Each sample gets "refitted" scores, under a curve fitted on the other folds; the calibration's figures
-    are those of these scores.
+    belong to these scores.
     """
     labels = [item.label for item in items]
     groups = [group(item.row) for item in items]

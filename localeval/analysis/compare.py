@@ -15,6 +15,7 @@ from rich.text import Text
 
 from localeval.errors import InputError, NotComparable
 from localeval.metrics import Score
+from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.signature import differences
 from localeval.metrics.summary import (
     SIGNIFICANT,
@@ -25,7 +26,7 @@ from localeval.metrics.summary import (
 )
 from localeval.report.text import MAX_NAMED, new_table, number, printed
 from localeval.runs.folder import load
-from localeval.runs.result import Result, SampleResult
+from localeval.runs.result import Result
 from localeval.text.display import digits, join_some, printable
 
 MAX_MOVED = 5

@@ -61,7 +61,7 @@ def account(text: str, question: str = "") -> Account:
 
     The reasons why a stretch is not judged are true by content:
 
-    repeats   a heading, title or lead-in with no word but those of the question or the text right below it;
+    repeats   a heading, title or lead-in with no word but words of the question or the text right below it;
               the header of a table, whose names stand in each row
     frames    a heading, title or lead-in with no word but those about the response itself ("Summary", "步骤")
     courtesy  a whole sentence of courtesy ("I hope this helps!")

@@ -32,8 +32,10 @@ from localeval.report import formats
 from localeval.report.progress import live_line
 from localeval.report.text import as_text, explain_reasons
 from localeval.runs import folder
+from localeval.runs.cost import cost_table, judgement_costs
 from localeval.runs.rescore import rescore
-from localeval.runs.result import Result, results_text
+from localeval.runs.result import Result
+from localeval.runs.results_file import results_text
 from localeval.runs.shards import merge
 from localeval.runs.verify import verify
 from localeval.system.files import atomic_write, writing_to
@@ -202,8 +204,17 @@ _RUN = click.argument("run", type=click.Path(path_type=Path))
     type=OUTPUT_FILE,
     help="Path of the page.  [default: report.html in the run's folder]",
 )
-def report_command(run: Path, html: Path | None) -> None:
+@click.option(
+    "--cost",
+    "only_cost",
+    is_flag=True,
+    help="Show the time and the tokens of each judgement instead; write nothing.",
+)
+def report_command(run: Path, html: Path | None, only_cost: bool) -> None:
     """RUN is the folder of a finished run; no model is needed."""
+    if only_cost:
+        click.echo(cost_table(judgement_costs(run)))
+        return
     check_output_file("html", PAGE, own=run / folder.REPORT)
     result = folder.load(run)
     title = run.resolve().name
@@ -228,7 +239,7 @@ def report_command(run: Path, html: Path | None) -> None:
 def rescore_command(
     run: Path, metrics: list[str] | None, output: Path | None, as_json: bool, **values: Any
 ) -> None:
-    """RUN is the folder of a run, with its journal. Options that are not given are those of the run."""
+    """RUN is the folder of a run, with its journal. Options that are not given stay as the run had them."""
     check_output_file("output", SCORES, own=run / folder.RESULTS)
     gates = Gates(**pop_options(values, GATES))
     options = {name: value for name, value in values.items() if value is not None}

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from localeval.judgements.decision import Decision, DecisionList
-from localeval.runs.result import SampleResult
+from localeval.metrics.sample_result import SampleResult
 
 
 def to_original(sample: SampleResult, threshold: float | None = None) -> dict[str, Any]:
-    """Return the records as the original replies; `threshold` is by default that of the score."""
+    """Return the records as the original replies; `threshold` is by default the score's."""
     return _replies(sample.decisions(threshold), _ORIGINAL)
 
 

@@ -135,7 +135,7 @@ AnyJudgement = Judgement[Any, Any]
 J = TypeVar("J", bound=AnyJudgement)
 
 JUDGEMENTS: dict[str, AnyJudgement] = {}
-"""The judgements by name, those of a caller included; each after the ones that it needs."""
+"""The judgements by name, a caller's own included; each after the judgements that it needs."""
 
 
 def register_judgement(judgement: J) -> J:

@@ -2,8 +2,8 @@
 
 A judge that is asked says yes to the price of another plan, as all words and numbers stand in the contexts.
 The same judge finds the statement likelier, as a response, with the value that belongs there. So the
-statement is read behind contexts and question, and its log-likelihood is compared with those of the same
-statement with another value of the contexts in place of its own.
+statement is read behind contexts and question, and so is the same statement with another value of the
+contexts in place of its own; then their log-likelihoods are compared.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from localeval.fitted.heads import context_text, question_text
 from localeval.fitted.logits import sigmoid
 from localeval.judgements.context import Record
 
-_DECIMALS = 4  # of a margin; further digits tell nothing
+_MARGIN_DECIMALS = 4  # further digits tell nothing
 
 
 class Binding(Record):
@@ -45,7 +45,7 @@ class Binding(Record):
 
 
 def bounded(probability: float, binding: Binding) -> float:
-    """Return the probability of support, at most that of a table's value being the one that belongs there.
+    """Return the probability of support, at most the probability that a table's value belongs there.
 
     Cells of a column are clean alternatives, so the margin is the logit of a probability. Other values are
     weighed by a fitted calibration.
@@ -95,11 +95,12 @@ def _compared(
     """
     bindings = [Binding() for _ in statements]
     places = [i for i, values in enumerate(replaceable) if values]
-    items = [
-        item for i in places for item in [f" {statements[i]}", *_replaced(statements[i], replaceable[i])]
-    ]
-    if not items:
+    if not places:
         return bindings
+    items = []
+    for i in places:
+        items.append(f" {statements[i]}")
+        items += _replaced(statements[i], replaceable[i])
     prefix = context_text(contexts) + question_text(question).rstrip()
     try:
         likelihoods = iter(engine.likelihood(prefix, items))
@@ -107,16 +108,18 @@ def _compared(
         return bindings
     for i in places:
         stated = next(likelihoods)
-        found = [
-            Binding(
-                value=item.value.text,
-                alternative=alternative,
-                margin=round(stated.total - next(likelihoods).total, _DECIMALS),
-                in_table=item.value.kind == CELL,
-            )
-            for item in replaceable[i]
-            for alternative in item.alternatives
-        ]
+        found = []
+        for item in replaceable[i]:
+            for alternative in item.alternatives:
+                margin = stated.total - next(likelihoods).total
+                found.append(
+                    Binding(
+                        value=item.value.text,
+                        alternative=alternative,
+                        margin=round(margin, _MARGIN_DECIMALS),
+                        in_table=item.value.kind == CELL,
+                    )
+                )
         bindings[i] = min(found, key=_margin)
     return bindings
 

@@ -48,7 +48,7 @@ class Record(BaseModel):
 class UnjudgedText(Record):
     """A stretch of a response or reference that is not judged, and why; see `localeval.claims.account`.
 
-    Offsets count as the offsets of sentences do; only those of a "thought" count in the response as given.
+    Offsets count as the offsets of sentences do; only offsets of a "thought" count in the response as given.
     """
 
     text: str

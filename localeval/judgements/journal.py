@@ -3,7 +3,7 @@
     {"key":"...","judgement":"support","sample":"42","cost":{...},"record":{...}, "check": "..."}
 
 A line is written before the next judgement begins, and synced to the disk once a second. (Workers send a line
-when it is made, those of a cluster when its sample is done.) A damaged line stays where it is; its number is
+when it is made; on a cluster, when its sample is done.) A damaged line stays where it is; its number is
 reported, and what it held is judged again. Only one process may write at a time.
 """
 
@@ -14,7 +14,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,12 +33,12 @@ from localeval.text.display import join_some
 
 LOG = logging.getLogger("localeval")
 
-JOURNAL, LOCK = "journal.jsonl", ".lock"
-LOCK_NOTE = (
-    ".lock.pid"  # which process holds the lock; on Windows nobody else can read the locked file itself
-)
-SECONDS_UNFORCED = 1.0
-MOST_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
+JOURNAL = "journal.jsonl"
+LOCK = ".lock"
+# Which process holds the lock: on Windows nobody else can read the locked file itself.
+LOCK_NOTE = ".lock.pid"
+SYNC_SECONDS = 1.0  # between two syncs to the disk
+MAX_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
 
 _HEAD = b'{"key":'  # then the key; in lines of an earlier state after a space
 _CHECK = b', "check": "'  # then the first 16 hex digits of the sha256 of all bytes before it
@@ -66,7 +66,7 @@ def _tail(body: bytes) -> bytes:
 class JournalFile:
     """The undamaged lines of a journal file, by key. Memory holds only their offsets; `get` reads a line.
 
-    damaged  numbers of the damaged lines, with that of a half-written last one
+    damaged  numbers of the damaged lines, a half-written last one included
     size     bytes of all lines that end, damaged ones too: a half-written last one is not counted
 
     Raises FolderError for a file that exists and can't be read.
@@ -93,7 +93,8 @@ class JournalFile:
 
     def entry(self, key: str) -> dict[str, Any] | None:
         """Return the whole line under `key`, or None as `get` does."""
-        if (offset := self._offsets.get(hash(key))) is None:
+        offset = self._offsets.get(hash(key))
+        if offset is None:
             return None
         with self._open() as file:
             file.seek(offset)
@@ -129,6 +130,8 @@ def _holder(folder: Path) -> str:
 class Journal:
     """The judgements of a run's folder, open for writing; without a folder the latest thousand, in memory.
 
+    known  journals of other runs, from which a record is copied when it is asked for and not here
+
     Raises FolderError if the folder can't be written to, or another process is writing to it.
 
     >>> journal = Journal()
@@ -141,8 +144,10 @@ class Journal:
     ({'n': 0}, None, {'n': 2})
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, known: Sequence[JournalFile] = ()) -> None:
         self.lines: JournalFile | None = None
+        self._known = known
+        self._limit: int | None = MAX_IN_MEMORY
         self._memory: dict[str, dict[str, Any]] = {}  # the least recently used first
         self._synced_at = 0.0
         if folder is None:
@@ -182,7 +187,8 @@ class Journal:
     def get(self, key: str) -> dict[str, Any] | None:
         """Return the record under `key`, as it was put; None if there is none."""
         if self.lines is not None:
-            return self.lines.get(key)
+            record = self.lines.get(key)
+            return self._copy_known(key) if record is None else record
         if key in self._memory:
             self._memory[key] = self._memory.pop(key)
         return self._memory.get(key)
@@ -193,13 +199,12 @@ class Journal:
         """Store a record. Raises FolderError if it can't be written; all lines before it stay."""
         if self.lines is None:
             self._memory[key] = record
-            if len(self._memory) > MOST_IN_MEMORY:
-                del self._memory[next(iter(self._memory))]
+            self._forget_beyond_limit()
             return
         line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
         try:
             write_all(self._file, line)
-            if time.monotonic() - self._synced_at >= SECONDS_UNFORCED:
+            if time.monotonic() - self._synced_at >= SYNC_SECONDS:
                 os.fsync(self._file.fileno())
                 self._synced_at = time.monotonic()
         except OSError as error:
@@ -217,6 +222,30 @@ class Journal:
             f"{self.lines.path}: it was moved, removed or replaced while the run was writing to it; move it "
             "back, and give the same command again."
         )
+
+    @contextmanager
+    def remembering_all(self) -> Iterator[None]:
+        """Hold all records in memory until the block ends, and then the latest thousand again."""
+        self._limit = None
+        try:
+            yield
+        finally:
+            self._limit = MAX_IN_MEMORY
+            self._forget_beyond_limit()
+
+    def _forget_beyond_limit(self) -> None:
+        """Drop the least recently used records that are too many for memory."""
+        while self._limit is not None and len(self._memory) > self._limit:
+            del self._memory[next(iter(self._memory))]
+
+    def _copy_known(self, key: str) -> dict[str, Any] | None:
+        """Copy a record that another run has, and return it; None where none has it."""
+        for lines in self._known:
+            record = lines.get(key)
+            if record is not None:
+                self.copy(lines, key)
+                return record
+        return None
 
     def copy(self, lines: JournalFile, key: str) -> None:
         """Store the record that another journal has under `key`, with its cost."""
@@ -237,7 +266,8 @@ class Journal:
 
 def find(journal: Journal | JournalFile, judgement: AnyJudgement, key: str) -> Record | None:
     """Return a judgement's stored record or None. Raises InputError if its fields are wrong."""
-    if (stored := journal.get(key)) is None:
+    stored = journal.get(key)
+    if stored is None:
         return None
     description = f"the journal's line of {judgement.name} with the key {key[:16]}..."
     with parsing(description, "take it out, and give the run's `evaluate` command again."):
@@ -291,7 +321,8 @@ class JournaledRecords(Mapping[str, Record]):
     __slots__ = ("_lines", "at")
 
     def __init__(self, lines: JournalFile, keys: Mapping[str, str]) -> None:
-        self._lines, self.at = lines, keys
+        self._lines = lines
+        self.at = keys
 
     def __getitem__(self, judgement: str) -> Record:
         record = find(self._lines, JUDGEMENTS[judgement], self.at[judgement])

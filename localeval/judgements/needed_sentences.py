@@ -16,8 +16,8 @@ from localeval.text.display import one_line
 from localeval.text.language import language
 
 # models/README.md has the figures for both.
-NEAR = 0.85  # share of the sample's highest probability that a needed sentence has at least
-SURE = 0.4  # share of the way from the threshold to 1 that the probability of being answerable has to reach
+MIN_SHARE_OF_HIGHEST = 0.85  # of the sample's highest probability, that a needed sentence has at least
+MIN_SHARE_ABOVE_THRESHOLD = 0.4  # of the way from the threshold to 1, that "answerable" has to reach
 
 
 class NeededSentence(Evidence):
@@ -69,8 +69,9 @@ class NeededRecord(Record):
     def decided(self, threshold: float) -> tuple[bool, ...]:
         """Decide for each sentence whether the question needs it.
 
-        None is needed if `answerable` is below `threshold` + `SURE` x (1 - `threshold`), 0.7 at 0.5. Else the
-        most probable one and those with `NEAR` x its probability, but none below half of `threshold`.
+        None is needed if `answerable` is below `least_answerable`, 0.7 at a threshold of 0.5. Else the most
+        probable one and those with 0.85 x its probability (`MIN_SHARE_OF_HIGHEST`), but none below half of
+        `threshold`.
 
         >>> def sentence(p): return NeededSentence(text="s", context=0, start=0, end=1, probability=p)
         >>> record = NeededRecord(sentences=(sentence(0.4), sentence(0.1), sentence(0.38)), answerable=0.8)
@@ -83,12 +84,13 @@ class NeededRecord(Record):
 
     def least_needed(self, threshold: float) -> float:
         """Return the probability from which a sentence counts as needed, if the question can be answered."""
-        return max(threshold / 2, NEAR * max((s.probability for s in self.sentences), default=0.0))
+        highest = max((sentence.probability for sentence in self.sentences), default=0.0)
+        return max(threshold / 2, MIN_SHARE_OF_HIGHEST * highest)
 
 
 def least_answerable(threshold: float) -> float:
     """Return the probability from which contexts count as answering the question."""
-    return threshold + SURE * (1 - threshold)
+    return threshold + MIN_SHARE_ABOVE_THRESHOLD * (1 - threshold)
 
 
 class NeededInputs(Inputs):

@@ -24,7 +24,7 @@ from localeval.samples import Sample
 from localeval.text.display import one_line
 from localeval.text.sentences import Sentence, has_words
 
-DOUBTFUL = 0.5  # words and sentences with P(supported) below this are marked
+DOUBT_THRESHOLD = 0.5  # words and sentences with P(supported) below this are marked
 # Sentences that make a response long: there, reading agrees with people better than asking.
 MIN_LONG_SENTENCES = 3
 
@@ -184,7 +184,7 @@ def read(inputs: ReadingInputs, engine: TreeEngine) -> GroundingRecord:
                 probability=probability,
                 overlap=tuple(overlap),
                 evidence=evidence[0] if evidence else None,
-                spans=_doubtful_spans(words, word_logits) if probability < DOUBTFUL else (),
+                spans=_doubtful_spans(words, word_logits) if probability < DOUBT_THRESHOLD else (),
                 binding=None if binding.margin is None else binding,
             )
         )
@@ -224,7 +224,7 @@ def _doubtful_spans(
     words: Sequence[tuple[int, int]], word_logits: Sequence[float]
 ) -> tuple[tuple[int, int], ...]:
     """Return (start, end) of each run of words that look unsupported."""
-    flags = [sigmoid(logit) < DOUBTFUL for logit in word_logits]
+    flags = [sigmoid(logit) < DOUBT_THRESHOLD for logit in word_logits]
     spans = []
     for is_doubtful, run in groupby(zip(words, flags, strict=True), itemgetter(1)):
         if is_doubtful:

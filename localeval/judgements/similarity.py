@@ -85,7 +85,7 @@ class Similarity(Judgement[SimilarityInputs, SimilarityRecord]):
         )
 
     def ask(self, inputs: SimilarityInputs, models: Models) -> SimilarityRecord:
-        """Embed all questions of the sample in one call, without those of other samples.
+        """Embed all questions of the sample in one call, without the questions of other samples.
 
         Raises InputError if the caller's own embedder returns vectors that would give a wrong score.
         """

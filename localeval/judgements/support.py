@@ -47,7 +47,7 @@ class Verdict(Record):
     """One statement decided.
 
     sentence         number of its sentence in the text that makes it, from 0
-    probability      of "supported", 0 to 1; with several windows that of the best one
+    probability      of "supported", 0 to 1; with several windows, from the best one
     evidence         the sentence of the premise that shares most with the statement; None where none does
     reason           what the model wrote before a reasoned verdict
     coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.claims.sources`)

@@ -196,7 +196,7 @@ def context_relevance(records: Records, options: Options = DEFAULTS) -> Score:
     """Sentences of the contexts that the question needs / all of them; 0 to 1. Undefined: `no_contexts`.
 
     0 if they can't answer the question. `NeededRecord.decided` decides whether they can, and which sentences
-    the question needs. `soft` is the mean probability x that of being answerable.
+    the question needs. `soft` is the mean probability x the probability of being answerable.
     """
     record = records["needed"]
     probabilities = [sentence.probability for sentence in record.sentences]

@@ -76,7 +76,7 @@ def test_what_another_judge_cannot_make_is_refused(tmp_path: Path, monkeypatch: 
 
 
 def test_the_judgements_of_the_results_are_made_again(tmp_path: Path) -> None:
-    """A run's own results may have been replaced by those of a rescoring."""
+    """A run's own results may have been replaced by the results of a rescoring."""
     judge = steady_judge(SteadyEngine())
     evaluate(SAMPLES, ["context_relevance"], judge, tmp_path)
     evaluate(SAMPLES, ["faithfulness"], judge, tmp_path)

@@ -16,21 +16,22 @@ from unittest.mock import Mock
 
 import pytest
 
-from localeval import Judge, Result, Sample, evaluate, merge, offline, rescore
+from localeval import METRICS, Judge, Result, Sample, evaluate, offline
 from localeval.engine.interface import EngineError
-from localeval.errors import InputError, ModelMissing, NotComparable
+from localeval.errors import InputError, ModelMissing
 from localeval.judgements.context import Failure
-from localeval.judgements.journal import Journal
+from localeval.judgements.journal import JOURNAL, Journal, JournalFile
+from localeval.metrics.sample_result import SampleResult
 from localeval.options import Options
 from localeval.runs import cluster
-from localeval.runs.folder import finish
-from localeval.runs.workers import Answer, InProcess, Keep, Task, WorkerLost, Workers, answer, choose_workers
+from localeval.runs.pool import InProcessPool, Pool, WorkerPool, choose_pool
+from localeval.runs.workers import OnEntry, SampleTask, TaskResult, WorkerLost, judge_task
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, said
 from tests.finished_runs import write_rows
 from tests.steady import SteadyEngine, steady_judge
 
-METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
+NAMES = ["faithfulness", "answer_relevance", "context_relevance"]
 SAMPLES = [
     Sample(
         id=str(n),
@@ -70,7 +71,7 @@ class _Caller(_Odd):
 
 
 def run(folder: Path, engine: SteadyEngine | None = None, **options: Any) -> Result:
-    return evaluate(SAMPLES, METRICS, steady_judge(engine or SteadyEngine()), folder, **options)
+    return evaluate(SAMPLES, NAMES, steady_judge(engine or SteadyEngine()), folder, **options)
 
 
 def judged(folder: Path) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path
 def test_a_sample_that_ends_three_workers_fails_and_is_made_later(alone: Path, tmp_path: Path) -> None:
     result = run(tmp_path / "run", _Odd(tmp_path / "marks", 99), workers=2)
     failed = [(row.sample.id, name) for row in result.samples for name, s in row.scores.items() if s.reason]
-    assert failed == [("2", name) for name in METRICS[1:]]  # the first was made before
+    assert failed == [("2", name) for name in NAMES[1:]]  # the first was made before
     assert result.samples[2].scores["answer_relevance"].reason == "worker_lost"
     assert len(list((tmp_path / "marks").iterdir())) == 3
     run(tmp_path / "run")
@@ -147,7 +148,7 @@ def test_workers_of_a_judge_that_is_named_share_the_cores_and_those_of_a_cluster
 ) -> None:
     load, start = Mock(side_effect=lambda *_, **__: steady_judge(SteadyEngine())), Mock(wraps=late_worker)
     monkeypatch.setattr(Judge, "load", load)
-    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: cores)
+    monkeypatch.setattr("localeval.runs.pool.physical_cores", lambda: cores)
     for name, double in (("connect", Mock()), ("count", lambda threads: 4), ("Actor", start)):
         monkeypatch.setattr(cluster, name, double)
     parallel = {"workers": workers} | ({"ray": "auto"} if actors else {})
@@ -159,90 +160,138 @@ def test_workers_of_a_judge_that_is_named_share_the_cores_and_those_of_a_cluster
     assert start.call_count == 2 * actors
 
 
-def test_auto_is_as_many_workers_as_cores_and_memory_allow_and_one_for_a_gpu(
-    monkeypatch: pytest.MonkeyPatch, tiny_path: Path
+@pytest.fixture(scope="module")
+def wide(tiny_path: Path) -> Judge:
+    """A judge whose workers need memory of their own."""
+    return Judge.load(tiny_path, n_threads=2, n_ctx=16384)
+
+
+def memory_of(judge: Judge, workers: int) -> int:
+    """The bytes that so many workers need: they share the weights, and each needs the rest."""
+    weights = int(judge.model["size"])
+    each = judge.engine.memory() - weights  # type: ignore[attr-defined]
+    return weights + workers * int(each)
+
+
+def number_of_workers(pool: Pool) -> int:
+    return 1 if isinstance(pool, InProcessPool) else pool._number  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def nine_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for four workers of two threads."""
+    monkeypatch.setattr("localeval.runs.pool.physical_cores", lambda: 9)
+
+
+@pytest.mark.usefixtures("nine_cores")
+@pytest.mark.parametrize(
+    ("room_for", "spare", "number"),
+    [(20, 0, 4), (3, 0, 3), (3, -1, 2), (1, -1, 1)],
+    ids=["more than the cores", "exactly 3", "a byte less than 3", "not even 1"],
+)
+def test_auto_is_as_many_workers_as_cores_and_memory_allow(
+    room_for: int, spare: int, number: int, wide: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They share the weights, and each needs the rest. Nothing tells what a GPU has left."""
-    pool, judge = Mock(), Judge.load(tiny_path, n_threads=2, n_ctx=16384)
-    monkeypatch.setattr("localeval.runs.workers.Workers", pool)
-    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 9)
-    weights, need = judge.model["size"], judge.engine.memory()  # type: ignore[attr-defined]
-    three = weights + 3 * (need - weights)
-    rooms = ((None, 4), (9 * need, 4), (three, 3), (three - 1, 2), (need - 1, 1))
-    for free, layers, number in (*((room, 0, number) for room, number in rooms), (9 * need, -1, 1)):
-        monkeypatch.setattr("localeval.runs.workers.available", lambda free=free: free)
-        judge.engine.settings = replace(judge.engine.settings, n_gpu_layers=layers)
-        chosen = choose_workers(judge, "auto", None)
-        assert (1 if isinstance(chosen, InProcess) else pool.call_args.args[1]) == number
+    free = memory_of(wide, room_for) + spare
+    monkeypatch.setattr("localeval.runs.pool.available", lambda: free)
+    assert number_of_workers(choose_pool(wide, "auto", None)) == number
+
+
+@pytest.mark.usefixtures("nine_cores")
+def test_auto_counts_the_cores_alone_where_the_free_memory_is_not_known(
+    wide: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localeval.runs.pool.available", lambda: None)
+    assert number_of_workers(choose_pool(wide, "auto", None)) == 4
+
+
+@pytest.mark.usefixtures("nine_cores")
+def test_auto_is_one_worker_for_a_gpu_as_nothing_tells_what_it_has_left(
+    wide: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localeval.runs.pool.available", lambda: memory_of(wide, 20))
+    monkeypatch.setattr(wide.engine, "settings", replace(wide.engine.settings, n_gpu_layers=-1))
+    assert number_of_workers(choose_pool(wide, "auto", None)) == 1
 
 
 def test_more_workers_than_the_memory_holds_are_refused_with_the_number_that_it_holds(
-    monkeypatch: pytest.MonkeyPatch, tiny_path: Path
+    wide: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge = Judge.load(tiny_path, n_threads=1, n_ctx=16384)
-    weights, need = judge.model["size"], judge.engine.memory()  # type: ignore[attr-defined]
-    three = weights + 3 * (need - weights)
-    monkeypatch.setattr("localeval.runs.workers.available", lambda: three)
-    assert str(choose_workers(judge, 3, None)) == "0 workers"  # none has started yet
-    assert "--workers 3" in said(InputError, evaluate, SAMPLES, ["context_relevance"], judge, workers=4)
-    monkeypatch.setattr("localeval.runs.workers.available", lambda: None)
-    assert str(choose_workers(judge, 64, None)) == "0 workers"
+    free = memory_of(wide, 3)
+    monkeypatch.setattr("localeval.runs.pool.available", lambda: free)
+    assert number_of_workers(choose_pool(wide, 3, None)) == 3
+    assert "--workers 3" in said(InputError, evaluate, SAMPLES, ["context_relevance"], wide, workers=4)
+
+
+def test_any_number_of_workers_is_taken_where_the_free_memory_is_not_known(
+    wide: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localeval.runs.pool.available", lambda: None)
+    assert number_of_workers(choose_pool(wide, 64, None)) == 64
+
+
+def test_a_pool_has_no_workers_before_the_first_sample() -> None:
+    assert str(WorkerPool(steady_judge(SteadyEngine()), 3)) == "0 workers"
 
 
 def missing_model() -> Judge:
     raise ModelMissing("the model is gone; fetch it again.")
 
 
-def test_a_judge_that_another_process_can_not_load_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = partial(said, InputError, evaluate, SAMPLES, ["faithfulness"])
-    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 64)
-    for workers in (2, "auto"):
-        assert "Judge.load" in refused(fake_judge(FakeEngine([])), workers=workers)
-    assert "workers" in refused(steady_judge(SteadyEngine()), workers=0)
-    assert "workers" in refused(steady_judge(SteadyEngine()), workers=-1, ray="auto")
-    gone = steady_judge(SteadyEngine())
-    gone.loader = missing_model
-    assert "fetch it again" in said(ModelMissing, evaluate, SAMPLES, ["context_relevance"], gone, workers=2)
+@pytest.mark.parametrize("workers", [2, "auto"])
+def test_a_judge_that_another_process_can_not_load_is_refused(
+    workers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localeval.runs.pool.physical_cores", lambda: 64)
+    judge = fake_judge(FakeEngine([]))
+    assert "Judge.load" in said(InputError, evaluate, SAMPLES, ["faithfulness"], judge, workers=workers)
 
 
-def shards(folder: Path, count: int) -> list[Path]:
-    folders = [folder / str(n) for n in range(1, count + 1)]
-    for n, path in enumerate(folders, 1):
-        run(path, shard=f"{n}/{count}")
-    return folders
+@pytest.mark.parametrize("options", [{"workers": 0}, {"workers": -1, "ray": "auto"}], ids=str)
+def test_a_number_of_workers_below_1_is_refused(options: Any) -> None:
+    judge = steady_judge(SteadyEngine())
+    assert "workers" in said(InputError, evaluate, SAMPLES, ["faithfulness"], judge, **options)
 
 
-def test_shards_merged_are_the_run_that_one_machine_makes(alone: Path, tmp_path: Path) -> None:
-    parts = shards(tmp_path, 3)
-    merge(parts[::-1], tmp_path / "whole")
-    assert same(alone, tmp_path / "whole")
-    assert sum((part / "samples.jsonl").read_text().count("\n") for part in parts) == len(SAMPLES)
-    run(tmp_path / "again", shard="1/3")  # a folder that was a shard before
-    merge(parts, tmp_path / "again")
-    assert not (tmp_path / "again" / "shard.json").exists()
-    run(tmp_path / "whole")  # what was merged is the run that it would have been
-    assert same(alone, tmp_path / "whole")
-    for part in parts:  # as `rescore -m ... -o` does in place
-        finish(part, rescore(part, METRICS[:1]))
-    merge(parts, tmp_path / "less")
-    assert rescore(tmp_path / "less").metrics == METRICS[:1]
+def test_a_model_that_is_missing_in_a_worker_ends_the_run_with_that_error() -> None:
+    judge = steady_judge(SteadyEngine())
+    judge.loader = missing_model
+    told = said(ModelMissing, evaluate, SAMPLES, ["context_relevance"], judge, workers=2)
+    assert "fetch it again" in told
+
+
+def score_by(pool: WorkerPool, samples: list[Sample], folder: Path) -> list[tuple[int, SampleResult]]:
+    """The results of context_relevance by the workers of a pool."""
+    with Journal(folder) as journal:
+        return list(pool.score(samples, [METRICS["context_relevance"]], Options.read({}), journal))
+
+
+def score_with_starts(starts: list[Any], answers: list[Any], folder: Path) -> list[tuple[int, SampleResult]]:
+    """The results of one worker that starts, and answers, as these lists say: an exception is raised."""
+    worker = Mock()
+    worker.wait_until_started.side_effect = starts
+    worker.judge.side_effect = answers
+    return score_by(WorkerPool(steady_judge(SteadyEngine()), 1, lambda _: worker), SAMPLES[:1], folder)
+
+
+LOST = WorkerLost("gone")
 
 
 def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(tmp_path: Path) -> None:
-    def judge(starts: list[Any], answers: list[Any]) -> list[Any]:
-        worker = Mock()
-        worker.ready.side_effect, worker.judge.side_effect = starts, answers
-        workers = Workers(steady_judge(SteadyEngine()), 1, lambda _: worker)
-        with Journal(tmp_path) as journal:
-            return list(workers.judge(SAMPLES[:1], lambda _: ["needed"], Options.read({}), journal))
+    assert "no worker can be started" in said(InputError, score_with_starts, [LOST] * 4, [], tmp_path)
 
-    lost, done = WorkerLost("gone"), Answer({}, 0, "here")
-    assert judge([lost, lost, lost, None, lost, lost, None], [lost, done]) == [(0, SAMPLES[0], {}, {})]
-    said(InputError, judge, [lost] * 4, [])
-    assert "no more processes" in said(OSError, judge, [OSError(11, "no more processes")], [])
-    workers = Workers(steady_judge(SteadyEngine()), 2, Mock(side_effect=OSError(11, "no more processes")))
-    with pytest.raises(OSError, match="no more processes"), Journal(tmp_path) as journal:
-        list(workers.judge(SAMPLES, lambda _: ["needed"], Options.read({}), journal))
+
+def test_a_worker_that_starts_makes_earlier_failed_starts_forgotten(tmp_path: Path) -> None:
+    starts = [LOST, LOST, LOST, None, LOST, LOST, None]
+    error = ModelMissing("asked at last")
+    assert said(ModelMissing, score_with_starts, starts, [LOST, error], tmp_path) == "asked at last"
+
+
+def test_an_error_of_the_system_at_the_start_of_a_worker_ends_the_run(tmp_path: Path) -> None:
+    error = OSError(11, "no more processes")
+    assert "no more processes" in said(OSError, score_with_starts, [error], [], tmp_path)
+    pool = WorkerPool(steady_judge(SteadyEngine()), 2, Mock(side_effect=error))
+    assert "no more processes" in said(OSError, score_by, pool, SAMPLES, tmp_path)
 
 
 def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_path: Path) -> None:
@@ -260,63 +309,22 @@ def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_pa
 def late_worker(judge: Judge) -> Any:
     """A worker whose second answer comes with an error of the engine."""
 
-    def judge_task(task: Task, keep: Keep) -> Answer:
+    def judge_or_fail(task: SampleTask, on_entry: OnEntry) -> TaskResult:
         if worker.judge.call_count > 1:
             error = EngineError("out of memory")
             judge.engine.generate = Mock(side_effect=error)  # type: ignore[method-assign]
-        return answer(judge, task, keep)
+        return judge_task(judge, task, on_entry)
 
     worker = Mock()
-    worker.judge.side_effect = judge_task
+    worker.judge.side_effect = judge_or_fail
     return worker
 
 
 def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> None:
     twins = [SAMPLES[0], SAMPLES[0].model_copy(update={"id": "twin"})]
-    workers = Workers(steady_judge(SteadyEngine()), 1, late_worker)
-    with Journal(tmp_path) as journal:
-        first, second = workers.judge(twins, lambda _: ["needed"], Options.read({}), journal)
-        assert second[2]["needed"] == Failure(failed="engine_error", detail="out of memory")
-        for _, _, records, keys in (first, second):
-            assert journal.get(keys["needed"]) == records["needed"].model_dump(mode="json")
-
-
-def test_shards_that_are_no_whole_are_refused_and_leave_a_merged_run(alone: Path, tmp_path: Path) -> None:
-    for shard in ("0/2", "3/2", "2", "-1/2", "1/2/3", 2):
-        assert "as 2/5" in said(InputError, run, tmp_path / "run", shard=shard)
-    assert not (tmp_path / "run").exists()
-    refused = partial(said, InputError, merge, output=tmp_path / "whole")
-    first, second = shards(tmp_path, 2)
-    assert "2/2" in refused([first])
-    assert not (tmp_path / "whole").exists()
-    merge([first, second], tmp_path / "whole")
-    before = (tmp_path / "whole" / "results.json").read_bytes()
-    assert "1/2 is there twice" in refused([first, second, first])
-    assert "no shard" in refused([first, alone])
-    assert "different data" in refused([first, *shards(tmp_path / "three", 3)])
-    shard = (second / "shard.json").read_text()
-    places = json.loads(shard)["places"]
-    (second / "shard.json").write_text(shard.replace(str(places), str(places[:-1])))
-    assert "shard.json" in refused([first, second])
-    (second / "shard.json").write_text(shard)
-    journal = second / "journal.jsonl"
-    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[1:]))
-    assert f"{second}: its journal lacks" in refused([first, second])
-    changed = [sample.model_copy(update={"response": "Another."}) for sample in SAMPLES]
-    evaluate(changed, METRICS, steady_judge(SteadyEngine()), tmp_path / "other", shard="2/2")
-    assert "different data" in refused([first, tmp_path / "other"])
-    run(second, shard="2/2", verdict="reasoned")
-    assert "verdict" in said(NotComparable, merge, [first, second], tmp_path / "whole")
-    assert (tmp_path / "whole" / "results.json").read_bytes() == before
-
-
-def test_a_merged_run_is_watched_where_all_parts_were_and_keeps_the_directions(tmp_path: Path) -> None:
-    offline()
-    parts = shards(tmp_path, 2)
-    for file in [part / name for part in parts for name in ("results.json", "run.json")]:
-        text = file.read_text("utf-8").replace(f'"{METRICS[0]}"', '"unheard"')
-        file.write_text(text.replace('"higher_is_better": true', '"higher_is_better": false'), "utf-8")
-    assert '"watched": true' in text
-    file.write_text(file.read_text("utf-8").replace('"watched": true', '"watched": false'), "utf-8")
-    assert merge(parts, tmp_path / "whole").higher_is_better["unheard"] is False
-    assert '"watched": true' not in (tmp_path / "whole" / "run.json").read_text()
+    pool = WorkerPool(steady_judge(SteadyEngine()), 1, late_worker)
+    results = [result for _, result in score_by(pool, twins, tmp_path)]
+    assert results[1].records["needed"] == Failure(failed="engine_error", detail="out of memory")
+    journal = JournalFile(tmp_path / JOURNAL)
+    for result in results:
+        assert journal.get(result.keys["needed"]) == result.records["needed"].model_dump(mode="json")

@@ -199,7 +199,7 @@ def _keeps_order_of_passive(passive: Sequence[Token], active: Sequence[Token]) -
 
 
 def _stated_in(known: frozenset[str], statement: Sequence[Token]) -> bool:
-    """Return whether a statement has no content but that of a clause, apart from names."""
+    """Return whether a statement has no content but the content of a clause, apart from names."""
     return all(token.key in known for token in statement if token.is_content and not token.is_name)
 
 
