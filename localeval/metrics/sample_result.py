@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 
 from localeval.fitted.curves import Curves
 from localeval.judgements.calibration import calibrate
-from localeval.judgements.context import count_unjudged
 from localeval.judgements.decision import DecisionList, list_decisions
+from localeval.judgements.judged_text import count_unjudged
 from localeval.metrics.score import Score
 from localeval.samples import Sample
 from localeval.system.versions import digest

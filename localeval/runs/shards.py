@@ -16,8 +16,8 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from localeval.errors import InputError, NotComparable
-from localeval.judgements.context import count_unjudged
 from localeval.judgements.journal import JOURNAL, JournalFile
+from localeval.judgements.judged_text import count_unjudged
 from localeval.metrics.signature import differences
 from localeval.runs.folder import SHARD, check, finish, keep_shard, load, load_config, open_run, read_model
 from localeval.runs.result import Network, Result, ScoredSamples, sample_sha256

@@ -19,7 +19,7 @@ import pytest
 from localeval import Judge, Result, Sample, evaluate, merge, offline, rescore
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError, ModelMissing, NotComparable
-from localeval.judgements.context import Failure
+from localeval.judgements.base import Failure
 from localeval.judgements.journal import Journal
 from localeval.options import Options
 from localeval.runs import cluster
