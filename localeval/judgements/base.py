@@ -201,3 +201,22 @@ def register_judgement(judgement: J) -> J:
         register_prompt(form)
     JUDGEMENTS[name] = judgement
     return judgement
+
+
+def own_judgements() -> list[AnyJudgement]:
+    """Return the registered judgements that are a caller's own, for another process to register.
+
+    Raises InputError for one whose class another process can't find.
+    """
+    own = [judgement for judgement in JUDGEMENTS.values() if not _is_built_in(judgement)]
+    for judgement in own:
+        if "<locals>" in type(judgement).__qualname__:
+            raise InputError(
+                f"workers can't make the judgement {judgement.name}, as its class stands in a function; move "
+                "it to the top of its module, or judge without workers."
+            )
+    return own
+
+
+def _is_built_in(judgement: AnyJudgement) -> bool:
+    return type(judgement).__module__.startswith("localeval.")

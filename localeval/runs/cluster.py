@@ -89,7 +89,7 @@ class Actor(Worker):
         settings = judge.engine.settings
         options = {"num_cpus": settings.n_threads, "num_gpus": int(settings.n_gpu_layers != 0)}
         remote: Any = ray.remote(_RemoteJudge).options(**options)
-        self._actor = remote.remote(judge.loader, judge.model["sha256"], is_offline())
+        self._actor = remote.remote(judge.loader_for_workers(), judge.model["sha256"], is_offline())
 
     def ready(self) -> None:
         """Wait until the cluster has room for the actor. Raises WorkerLost where it can't be started."""

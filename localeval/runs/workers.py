@@ -167,7 +167,7 @@ class Process(Worker):
         context = multiprocessing.get_context("spawn")  # a fork would share threads' locks with llama.cpp
         try:
             self._pipe, worker_end = context.Pipe()
-            arguments = (worker_end, judge.loader, is_offline())
+            arguments = (worker_end, judge.loader_for_workers(), is_offline())
             self._process = context.Process(target=_serve, args=arguments, daemon=True)
             self._process.start()
         except OSError as error:
