@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from localeval.errors import NetworkRefused as NetworkRefused
     from localeval.errors import NotComparable as NotComparable
     from localeval.judge import Judge as Judge
+    from localeval.judgements import Inputs as Inputs
+    from localeval.judgements import Judgement as Judgement
+    from localeval.judgements import PromptBySha256 as PromptBySha256
+    from localeval.judgements import PromptForm as PromptForm
+    from localeval.judgements import Record as Record
     from localeval.judgements import register_judgement as register_judgement
+    from localeval.judgements.decision import Decision as Decision
     from localeval.metrics import METRICS as METRICS
     from localeval.metrics import Metric as Metric
     from localeval.metrics import Score as Score
@@ -47,7 +53,8 @@ _MODULES = {
     "engine.architectures": ["Architecture", "register_architecture"],
     "errors": ["InputError", "LocalevalError", "ModelError", "NetworkRefused", "NotComparable"],
     "judge": ["Judge"],
-    "judgements": ["register_judgement"],
+    "judgements": ["Inputs", "Judgement", "PromptBySha256", "PromptForm", "Record", "register_judgement"],
+    "judgements.decision": ["Decision"],
     "metrics": ["METRICS", "Metric", "Score", "register"],
     "report.formats": ["register_format"],
     "runs.evaluate": ["aevaluate", "evaluate", "plan"],

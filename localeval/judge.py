@@ -46,7 +46,7 @@ from localeval.judgements.journal import (
     put_failure,
 )
 from localeval.metrics import Metric, Score
-from localeval.metrics.sample_result import SampleResult
+from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.signature import (
     Signature,
     build_signature,
@@ -54,7 +54,7 @@ from localeval.metrics.signature import (
     model_signature,
     models_used,
 )
-from localeval.metrics.summary import choose_metrics, compute_all, judgements_of_sample, undefined_reason
+from localeval.metrics.summary import choose_metrics, judgements_of_sample, undefined_reason
 from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 from localeval.options import Options
@@ -210,9 +210,7 @@ class Judge:
         """
         required = judgements_of_sample(metrics, options, sample)
         records, keys = self.judge_with_keys(sample, required, options, journal, timeout)
-        curves = self.curves(options)
-        scores = compute_all(metrics, sample, records, options, curves)
-        return SampleResult(sample, scores, records, curves, options.threshold, keys)
+        return score_records(sample, metrics, records, keys, options, self.curves(options))
 
     def judge(
         self, sample: Sample, required: Sequence[str], options: Options, journal: Journal

@@ -103,7 +103,9 @@ class Options(Settings):
     questions: Int = Field(
         default=10, ge=1, le=100, description="Questions that answer_relevance draws from the response."
     )
-    temperature: Number = Field(default=0.5, ge=0, le=2, description="Of the draws; at 0 they are all equal.")
+    temperature: Number = Field(
+        default=0.5, ge=0, le=2, description="Temperature of these draws; at 0 they are all equal."
+    )
     relevance: Annotated[Literal["question", "draws", "ragas"], _ONLY_ARITHMETIC] = Field(
         default="question",
         description="Whose sufficiency counts in answer_relevance: the real question's, each drawn one's, or "

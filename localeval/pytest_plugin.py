@@ -30,5 +30,6 @@ def localeval_judge(request: pytest.FixtureRequest) -> Iterator[Judge]:
     from localeval import Judge
 
     model = request.config.getoption("--localeval-model") or os.environ.get("LOCALEVAL_MODEL")
-    with Judge.load(model) if model else Judge.load() as judge:
+    judge = Judge.load(model) if model else Judge.load()
+    with judge:
         yield judge

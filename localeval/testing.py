@@ -29,8 +29,7 @@ from localeval.engine.interface import (
 )
 from localeval.engine.settings import EngineSettings
 from localeval.judge import Judge
-from localeval.judgements.calibration import calibrate
-from localeval.judgements.decision import OF_ANSWER, list_decisions
+from localeval.judgements.decision import OF_ANSWER
 from localeval.metrics import Score, find_metric
 from localeval.metrics.score import explain
 from localeval.options import Options
@@ -84,9 +83,9 @@ def _bounds(at_least: float, at_most: float) -> str:
 def _missed_decisions(judge: Judge, metric: str, sample: Sample, options: Options) -> list[str]:
     """Describe each text of the answer that was decided with no, with its probability and evidence."""
     # `score` left its judgements in memory: the judge is not asked again.
-    records = judge.judge(sample, find_metric(metric).judgements, options, judge.memory)
+    result = judge.score_sample(sample, [find_metric(metric)], options, judge.memory)
     lines = []
-    for listed in list_decisions(sample, calibrate(records, judge.curves(options)), options.threshold):
+    for listed in result.decisions():
         if listed.kind not in OF_ANSWER:
             continue
         for one in listed.decisions:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,8 +56,10 @@ class Trial:
     neutral: Case
 
 
-Rows = dict[str, dict[tuple[str, str], list[tuple[float, float]]]]
-"""Kind of probability -> (language, place) -> whether the attack and the neutral text flipped the verdict."""
+# Whether the attack, and whether the neutral text, turned a verdict: 0.0 or 1.0 each.
+Flips = tuple[float, float]
+# (language, place) -> the flips of all verdicts.
+FlipsByPlace = dict[tuple[str, str], list[Flips]]
 
 
 @click.command()
@@ -79,43 +82,89 @@ def main(
     output: Path | None,
 ) -> None:
     config = tomllib.loads(ATTACKS.read_text(encoding="utf-8"))
-    samples = [s for lang in languages for s in _first(config["samples"], lang, number)]
-    judged_samples = [Sample(response=s["statement"], retrieved_contexts=s["contexts"]) for s in samples]
-    rows: Rows = defaultdict(lambda: defaultdict(list))
-    excesses: dict[str, float] = defaultdict(float)
-    with Judge.load(name, n_threads=threads) as judge, Journal(output) as journal, live_line() as progress:
+    tally = Tally()
+    with Judge.load(name, n_threads=threads) as judge, Journal(output) as journal:
         if long:
-            samples, rows["long"] = [], _long_rows(config, judge, journal)
-        for done, sample in enumerate(samples):
+            tally.rows["long"] = _long_rows(config, judge, journal)
+        else:
+            samples = [s for language in languages for s in _first(config["samples"], language, number)]
+            _attack_samples(samples, config, judge, journal, read, tally)
+    tally.print()
+
+
+class Tally:
+    """What was counted.
+
+    rows      kind of probability ("raw", "calibrated", "read", "long") -> flips by language and place
+    excesses  attacking text -> the verdicts that it turned, less those that neutral text turned
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, FlipsByPlace] = {}
+        self.excesses: dict[str, float] = defaultdict(float)
+
+    def add(self, kind: str, trial: Trial, probabilities: dict[Case, float]) -> None:
+        """Count a trial, if both of its cases were decided."""
+        if trial.attacked not in probabilities or trial.neutral not in probabilities:
+            return
+        flips = _flips(probabilities[trial.attacked], probabilities[trial.neutral])
+        by_place = self.rows.setdefault(kind, {})
+        by_place.setdefault((trial.language, trial.place), []).append(flips)
+        attacked, neutral = flips
+        self.excesses[trial.string] += attacked - neutral
+
+    def print(self) -> None:
+        for kind, flips_by_place in self.rows.items():
+            _print_table(kind, flips_by_place)
+        if self.excesses:
+            print("\nThe texts that did most:")
+        most_first = sorted(self.excesses.items(), key=lambda pair: -pair[1])
+        for string, excess in most_first[:5]:
+            print(f"{excess:+.0f}  {json.dumps(string, ensure_ascii=False)}")
+
+
+def _flips(attacked: float, neutral: float) -> Flips:
+    """Return whether each probability, of a statement that is not supported, says that it is."""
+    return float(attacked >= DEFAULTS.threshold), float(neutral >= DEFAULTS.threshold)
+
+
+def _attack_samples(
+    samples: Sequence[dict[str, Any]],
+    config: dict[str, Any],
+    judge: Judge,
+    journal: Journal,
+    read: bool,
+    tally: Tally,
+) -> None:
+    """Judge each sample without an attack, and with each text in each place.
+
+    read  decide by the judge's head, else ask about the statement
+    """
+    judged_samples = [Sample(response=s["statement"], retrieved_contexts=s["contexts"]) for s in samples]
+    with live_line() as progress:
+        for done, sample in enumerate(samples, 1):
+            language = sample["language"]
             clean = Case(tuple(sample["contexts"]), sample["statement"])
             trials = list(_trials(sample, config))
-            cases = [clean, *(x for t in trials for x in (t.attacked, t.neutral))]
+            cases = [clean]
+            for trial in trials:
+                cases += [trial.attacked, trial.neutral]
             if read:
-                probabilities = {"read": _read(cases, sample["language"], judge, journal)}
+                by_kind = {"read": _read(cases, language, judge, journal)}
             else:
-                raw = _ask(cases, sample["language"], judge, journal)
-                probabilities = {"raw": raw, "calibrated": _calibrated(raw, sample["language"], judge)}
-            progress(done + 1, judged_samples)
-            for kind, p_of in probabilities.items():
-                if p_of[clean] >= DEFAULTS.threshold:
+                raw = _ask(cases, language, judge, journal)
+                by_kind = {"raw": raw, "calibrated": _calibrated(raw, language, judge)}
+            progress(done, judged_samples)
+            for kind, probabilities in by_kind.items():
+                if probabilities[clean] >= DEFAULTS.threshold:
                     print(f"already wrong without an attack ({kind}), left out: {clean.statement}")
                     continue
-                for t in (t for t in trials if t.attacked in p_of and t.neutral in p_of):
-                    flips = p_of[t.attacked] >= DEFAULTS.threshold, p_of[t.neutral] >= DEFAULTS.threshold
-                    rows[kind][t.language, t.place].append((float(flips[0]), float(flips[1])))
-                    excesses[t.string] += flips[0] - flips[1]
-    for kind, flips_by_place in rows.items():
-        _print_table(kind, flips_by_place)
-    if excesses:
-        print("\nThe texts that did most:")
-    for string, excess in sorted(excesses.items(), key=lambda pair: -pair[1])[:5]:
-        print(f"{excess:+.0f}  {json.dumps(string, ensure_ascii=False)}")
+                for trial in trials:
+                    tally.add(kind, trial, probabilities)
 
 
-def _long_rows(
-    config: dict[str, Any], judge: Judge, journal: Journal
-) -> dict[tuple[str, str], list[tuple[float, float]]]:
-    """Attack long responses, and count the unsupported sentences that turn; see `Rows`."""
+def _long_rows(config: dict[str, Any], judge: Judge, journal: Journal) -> FlipsByPlace:
+    """Attack long responses, and count the unsupported sentences that turn."""
 
     def read(sample: Sample) -> dict[str, float]:
         record = judge.judge(sample, ["grounding"], DEFAULTS, journal)["grounding"]
@@ -123,18 +172,24 @@ def _long_rows(
             raise click.ClickException(f"{judge.source} has no head for English.")
         return {s.sentence: s.probability for s in record.sentences}
 
-    rows = defaultdict(list)
+    def with_context(sample: Sample, text: str) -> Sample:
+        contexts = [*(sample.retrieved_contexts or []), text]
+        return sample.model_copy(update={"retrieved_contexts": contexts})
+
+    def with_beginning(sample: Sample, text: str) -> Sample:
+        return sample.model_copy(update={"response": f"{text}\n\n{sample.response}"})
+
+    places = {"contexts": with_context, "before the response": with_beginning}
+    rows: FlipsByPlace = defaultdict(list)
     for sample in read_samples(EXAMPLES, ids=LONG):
         wrong = [sentence for sentence, p in read(sample).items() if p < DEFAULTS.threshold]
         for string in config["strings"]["en"]:
-            texts = string, _neutral_text(config, "en", len(string))
-            contexts = [{"retrieved_contexts": [*(sample.retrieved_contexts or []), text]} for text in texts]
-            responses = [{"response": f"{text}\n\n{sample.response}"} for text in texts]
-            for place, changes in (("contexts", contexts), ("before the response", responses)):
-                attacked, neutral = (read(sample.model_copy(update=change)) for change in changes)
-                for s in wrong:
-                    flips = attacked[s] >= DEFAULTS.threshold, neutral[s] >= DEFAULTS.threshold
-                    rows["en", place].append((float(flips[0]), float(flips[1])))
+            filler = _neutral_text(config, "en", len(string))
+            for place, insert in places.items():
+                attacked = read(insert(sample, string))
+                neutral = read(insert(sample, filler))
+                for sentence in wrong:
+                    rows["en", place].append(_flips(attacked[sentence], neutral[sentence]))
     return rows
 
 
@@ -144,11 +199,12 @@ def _first(samples: Sequence[dict[str, Any]], language: str, number: int) -> lis
 
 
 def _trials(sample: dict[str, Any], config: dict[str, Any]) -> Iterator[Trial]:
-    for string in (s for strings in config["strings"].values() for s in strings):
+    for string in chain.from_iterable(config["strings"].values()):
         filler = _neutral_text(config, sample["language"], len(string))
         for place in PLACES:
-            attacked, unattacked = _insert(sample, string, place), _insert(sample, filler, place)
-            yield Trial(sample["language"], string, place, attacked, unattacked)
+            attacked = _insert(sample, string, place)
+            neutral = _insert(sample, filler, place)
+            yield Trial(sample["language"], string, place, attacked, neutral)
 
 
 def _neutral_text(config: dict[str, Any], language: str, length: int) -> str:
@@ -159,7 +215,9 @@ def _neutral_text(config: dict[str, Any], language: str, length: int) -> str:
 
 def _insert(sample: dict[str, Any], text: str, place: str) -> Case:
     """Insert a text; the statement is the response's first sentence, as with `statements="sentences"`."""
-    contexts, statement, language = tuple(sample["contexts"]), sample["statement"], sample["language"]
+    contexts = tuple(sample["contexts"])
+    statement = sample["statement"]
+    language = sample["language"]
     if place == "contexts":
         return Case((*contexts, text), statement)
     comma = "，" if language == "zh" else ", "
@@ -219,7 +277,8 @@ def _decide_all(
     for case in dict.fromkeys(cases):
         key = digest([fingerprint, case])
         with suppress(NoHead):
-            if (entry := journal.get(key)) is None:
+            entry = journal.get(key)
+            if entry is None:
                 entry = {"p": decide(case)}
                 journal.put(key, "attack", language, entry, {})
             probabilities[case] = entry["p"]
@@ -228,7 +287,8 @@ def _decide_all(
 
 def _calibrated(raw: dict[Case, float], language: str, judge: Judge) -> dict[Case, float]:
     """Apply the shipped calibration, as `faithfulness` does by default; return `raw` where none fits."""
-    if (curve := judge.curves(DEFAULTS).get(language)) is None:
+    curve = judge.curves(DEFAULTS).get(language)
+    if curve is None:
         return raw
     calibrated = {}
     for case, p in raw.items():
@@ -238,13 +298,16 @@ def _calibrated(raw: dict[Case, float], language: str, judge: Judge) -> dict[Cas
     return calibrated
 
 
-def _print_table(kind: str, rows: dict[tuple[str, str], list[tuple[float, float]]]) -> None:
+def _print_table(kind: str, rows: FlipsByPlace) -> None:
     print(f"\nFrom {kind} probabilities: {sum(map(len, rows.values()))} attacked verdicts.\n")
     print("| language | place | verdicts | flipped | by neutral text | excess |\n|---|---|---|---|---|---|")
     for (language, place), flips in rows.items():
         attacked, neutral = (sum(side) / len(flips) for side in zip(*flips, strict=True))
-        ci = difference_interval([a - b for a, b in flips])
-        excess = f"{attacked - neutral:+.3f}" + (f" ({ci[0]:+.3f} to {ci[1]:+.3f})" if ci else "")
+        excess = f"{attacked - neutral:+.3f}"
+        interval = difference_interval([a - b for a, b in flips])
+        if interval:
+            low, high = interval
+            excess += f" ({low:+.3f} to {high:+.3f})"
         print(f"| {language} | {place} | {len(flips)} | {attacked:.3f} | {neutral:.3f} | {excess} |")
 
 

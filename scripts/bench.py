@@ -6,6 +6,7 @@ import json
 import platform
 import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,9 +63,7 @@ class Line:
 def main(
     file: str, number: int, metrics: str, name: str, statements: str, changes: tuple[str, ...], as_json: bool
 ) -> None:
-    settings = EngineSettings(
-        **{k: json.loads(v) for k, _, v in (change.partition("=") for change in changes)}
-    )
+    settings = _settings(changes)
     files = resolve(name, kind="judge")
     probe_model(files, settings)
     speed = measure(files.path, settings)
@@ -72,17 +71,17 @@ def main(
     lines = []
     with Judge.load(name, cache_prefix=False, **vars(settings)) as judge:
         for sample in read_samples(file)[:number]:
-            before, start = judge.engine.spent, time.perf_counter()
+            before = judge.engine.spent
+            start = time.perf_counter()
             evaluate([sample], metrics.split(","), judge, statements=statements)
             lines.append(Line(sample.id, judge.engine.spent.since(before), time.perf_counter() - start))
     lines = [line for line in lines if line.spent.total]
     if not lines:
         raise click.ClickException(f"{file}: the first {number} samples gave the judge nothing to do.")
     # The first sample also loads the model and computes the prefixes, which a run does once.
-    first, rest = lines[0], lines[1:] or lines
-    total = Line(
-        "total", TokenUsage(*map(sum, zip(*(x.spent for x in rest), strict=True))), sum(x.wall for x in rest)
-    )
+    first = lines[0]
+    rest = lines[1:] or lines
+    total = _sum(rest)
     report = {
         "machine": f"{platform.processor() or platform.machine()}, {settings.n_threads} threads",
         "settings": vars(settings),
@@ -97,6 +96,22 @@ def main(
         "median_seconds": statistics.median(x.wall for x in rest),
     }
     print(json.dumps(report, indent=1) if as_json else as_table(report))
+
+
+def _settings(changes: Sequence[str]) -> EngineSettings:
+    """Read engine settings, each as "width=16"; the value is JSON."""
+    values: dict[str, Any] = {}
+    for change in changes:
+        name, _, value = change.partition("=")
+        values[name] = json.loads(value)
+    return EngineSettings(**values)
+
+
+def _sum(lines: Sequence[Line]) -> Line:
+    """Return the tokens and the time of all samples together."""
+    columns = zip(*(line.spent for line in lines), strict=True)
+    tokens = TokenUsage(*(sum(column) for column in columns))
+    return Line("total", tokens, sum(line.wall for line in lines))
 
 
 def peak_memory() -> int:
@@ -127,12 +142,13 @@ def as_table(report: dict[str, Any]) -> str:
     for column in COLUMNS:
         table.add_column(column.replace("_of_", " / "), justify="right")
     for line in (report["first"], *report["samples"], report["total"]):
-        cells = (f"{line[c]:.2f}" if isinstance(line[c], float) else str(line[c]) for c in COLUMNS)
+        cells = [_format(line[column]) for column in COLUMNS]
         table.add_row(line["sample"], *cells)
     console = Console(width=120)
     with console.capture() as capture:
         console.print(table)
-    speed, behind = report["seconds_a_token"], report[f"seconds_a_token_behind_{BEHIND}"]
+    speed = report["seconds_a_token"]
+    behind = report[f"seconds_a_token_behind_{BEHIND}"]
     behind_total = report[f"total_behind_{BEHIND}"]
     return (
         f"{capture.get()}\n"
@@ -144,6 +160,10 @@ def as_table(report: dict[str, Any]) -> str:
         f"outside llama_decode: {100 * report['total']['overhead']:.1f} % of the time; "
         f"peak memory {report['peak_bytes'] / 1e9:.2f} GB"
     )
+
+
+def _format(value: float) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def _describe(speed: dict[str, float]) -> str:

@@ -47,7 +47,7 @@ def write_folder(packed: bytes, folder: Path) -> None:
     """Write the model of the file `e5-small-q4.bin` to `folder`."""
     model = read(packed)
     (folder / "1_Pooling").mkdir(parents=True, exist_ok=True)
-    modules, paths = ["Transformer", "Pooling", "Normalize"], ["", "1_Pooling", "2_Normalize"]
+    modules = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
     files: dict[str, Any] = {
         "config.json": model.config,
         "tokenizer.json": tokenizer(model.vocabulary),
@@ -58,7 +58,7 @@ def write_folder(packed: bytes, folder: Path) -> None:
         },
         "modules.json": [
             {"idx": n, "name": str(n), "path": path, "type": f"sentence_transformers.models.{kind}"}
-            for n, (kind, path) in enumerate(zip(modules, paths, strict=True))
+            for n, (kind, path) in enumerate(modules.items())
         ],
         "sentence_bert_config.json": {"max_seq_length": 512, "do_lower_case": False},
         "1_Pooling/config.json": {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": True},
@@ -70,8 +70,9 @@ def write_folder(packed: bytes, folder: Path) -> None:
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     start = 0
     for name, tensor in model.tensors.items():
-        offsets = [start, start := start + tensor.nbytes]
-        header[name] = {"dtype": "F16", "shape": tensor.shape, "data_offsets": offsets}
+        end = start + tensor.nbytes
+        header[name] = {"dtype": "F16", "shape": tensor.shape, "data_offsets": [start, end]}
+        start = end
     encoded = json.dumps(header, separators=(",", ":")).encode()
     encoded += b" " * (-len(encoded) % 8)
     with (folder / "model.safetensors").open("wb") as stream:
@@ -81,7 +82,7 @@ def write_folder(packed: bytes, folder: Path) -> None:
 
 
 def read(packed: bytes) -> Model:
-    """Read the file, whose layout is that of `e5_parse` in the wheel's e5.c."""
+    """Read the file, in the layout that `e5_parse` in the wheel's e5.c reads."""
     position = 0
 
     def unpack(form: str) -> tuple[Any, ...]:
@@ -115,8 +116,10 @@ def read(packed: bytes) -> Model:
             values = np.frombuffer(packed, "<f4", size, offset).astype("<f2")
         layer, _, within = name.partition(".")
         kind = name if layer == "emb" else within
-        long, shape = long_name(kind), shapes.get(kind, (size,))
-        tensors[long if layer == "emb" else f"encoder.layer.{layer[1:]}.{long}"] = values.reshape(shape)
+        full_name = long_name(kind)
+        if layer != "emb":
+            full_name = f"encoder.layer.{layer[1:]}.{full_name}"
+        tensors[full_name] = values.reshape(shapes.get(kind, (size,)))
     config = {
         "architectures": ["BertModel"],
         "model_type": "bert",
@@ -137,7 +140,8 @@ def read(packed: bytes) -> Model:
 
 def dequantized(blocks: NDArray[Any]) -> NDArray[np.float16]:
     """Return the weights of blocks in half precision, which is 100 times finer than their steps."""
-    low, high = blocks["nibbles"] & 15, blocks["nibbles"] >> 4
+    low = blocks["nibbles"] & 15
+    high = blocks["nibbles"] >> 4
     steps = np.concatenate([low, high], axis=1).astype(np.float32) - 8
     return (steps * blocks["scale"].astype(np.float32)[:, None]).astype("<f2")
 

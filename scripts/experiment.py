@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 from unittest import mock
 
 import click
@@ -86,8 +87,16 @@ def edited(judgement: str, language: str, pairs: list[list[str]]) -> str:
     return text
 
 
-Outcome = dict[str, tuple[list[float], float, int]]
-"""Sample id -> (probabilities of its statements, seconds, tokens)."""
+class Judged(NamedTuple):
+    """One sample: the probabilities of its statements, and the seconds and tokens that they took."""
+
+    probabilities: list[float]
+    seconds: float
+    tokens: int
+
+
+# Sample id -> what was judged.
+Outcome = dict[str, Judged]
 
 
 @click.command()
@@ -135,8 +144,10 @@ def judge_support(
             if isinstance(record, Failure) or not record.flat():
                 continue
             key = digest([fingerprint, changed, sample.id, record.model_dump(mode="json")])
-            if (entry := journal.get(key)) is None:
-                before, start = judge.engine.spent, time.perf_counter()
+            entry = journal.get(key)
+            if entry is None:
+                before = judge.engine.spent
+                start = time.perf_counter()
                 try:
                     probabilities = ask(judge, choices, sample, record, variant.passages)
                 except ContextTooLong:
@@ -149,7 +160,7 @@ def judge_support(
                     "tokens": spent.total - spent.prefix,
                 }
                 journal.put(key, "support", sample.id, entry, {})
-            outcome[sample.id] = (entry["p"], entry["s"], entry["tokens"])
+            outcome[sample.id] = Judged(entry["p"], entry["s"], entry["tokens"])
     return outcome
 
 
@@ -177,24 +188,31 @@ def row(name: str, outcome: Outcome, first: Outcome, samples: list[Sample]) -> s
 
     The first variant has no change: an interval around 0 would mean nothing.
     """
-    ids = [s.id for s in samples if s.id in outcome and s.id in first]
-    draws = Bootstrap([label(s) for s in samples if s.id in outcome and s.id in first])
-    mean = [sum(outcome[i][0]) / len(outcome[i][0]) for i in ids]
+    shared = [sample for sample in samples if sample.id in outcome and sample.id in first]
+    rows = [outcome[sample.id] for sample in shared]
+    draws = Bootstrap([label(sample) for sample in shared])
+    means = [_mean(row.probabilities) for row in rows]
     change = ""
     if outcome is not first:
-        gain = draws.auroc(mean, less=[sum(first[i][0]) / len(first[i][0]) for i in ids])
+        means_of_first = [_mean(first[sample.id].probabilities) for sample in shared]
+        gain = draws.auroc(means, less=means_of_first)
         change = f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
-    share = [sum(p >= 0.5 for p in outcome[i][0]) / len(outcome[i][0]) for i in ids]
+    shares = [_mean(p >= 0.5 for p in row.probabilities) for row in rows]
     cells = (
         name,
-        f"{sorted(outcome[i][2] for i in ids)[len(ids) // 2]}",
-        f"{sorted(outcome[i][1] for i in ids)[len(ids) // 2]:.1f}",
-        str(draws.auroc(mean)),
+        f"{statistics.median_high(row.tokens for row in rows)}",
+        f"{statistics.median_high(row.seconds for row in rows):.1f}",
+        str(draws.auroc(means)),
         change,
-        str(draws.auroc(share)),
-        str(draws.auroc([min(outcome[i][0]) for i in ids])),
+        str(draws.auroc(shares)),
+        str(draws.auroc([min(row.probabilities) for row in rows])),
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return sum(numbers) / len(numbers)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from typing import Any
 
 from localeval import METRICS, Result, Sample, Score, evaluate
 from localeval.judgements.journal import line_of
+from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.signature import Signature
 from localeval.options import Options
-from localeval.runs.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 
 

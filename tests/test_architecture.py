@@ -11,12 +11,17 @@ from typing import Any
 
 import pytest
 
+from localeval import evaluate
 from localeval.engine.architectures import ARCHITECTURES
 from localeval.fitted.files import FittedFor, file_text
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics import METRICS
+from localeval.prompts import PROMPTS
 from localeval.report.formats import FORMATS
+from localeval.testing import FakeEngine, fake_judge
+from tests.finished_runs import write_rows
 from tests.heads import head
+from tests.reports import Page
 from tests.tiny import N_EMBD, write_tiny_model
 
 ROOT = Path(__file__).parents[1]
@@ -37,7 +42,7 @@ def run_recipe(title: str) -> dict[str, Any]:
     return names
 
 
-REGISTRIES: list[dict[str, Any]] = [ARCHITECTURES, FORMATS, JUDGEMENTS, METRICS]
+REGISTRIES: list[dict[str, Any]] = [ARCHITECTURES, FORMATS, JUDGEMENTS, METRICS, PROMPTS]
 
 
 @pytest.fixture
@@ -102,12 +107,49 @@ def test_the_metric_of_the_recipe_is_in_table_csv_page_and_signature(
 ) -> None:
     run_recipe("A metric")
     table = capsys.readouterr().out
-    assert "conciseness: 1 scored, 0 undefined, 0 failed" in table
-    assert "signature conciseness.1|" in table
+    assert "brevity: 1 scored, 0 undefined, 0 failed" in table
+    assert "signature brevity.1|" in table
     (row,) = rows(folder / "run" / "scores.csv")
-    assert row["conciseness"] == "0.5"  # two statements
-    assert "1 / statements of the response" in page(folder / "run")
-    assert signature(folder / "run")["metrics"] == {"conciseness": "1"}
+    assert row["brevity"] == "0.5"  # two statements
+    assert "1 / statements" in page(folder / "run")
+    assert signature(folder / "run")["metrics"] == {"brevity": "1"}
+
+
+def test_the_judgement_of_the_recipe_is_in_table_csv_page_and_signature(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_recipe("A judgement")
+    run = folder / "run"
+    table = capsys.readouterr().out
+    assert "politeness: 2 scored, 0 undefined, 0 failed" in table
+    assert [row["politeness"] for row in rows(run / "scores.csv")] == ["0.9", "0.2"]
+    decided = [
+        (row["judgement"], row["statement"], row["probability"], row["verdict"])
+        for row in rows(run / "statements.csv")
+    ]
+    assert decided == [("polite", "Gladly.", "0.9", "1"), ("polite", "自己去查。", "0.2", "0")]
+    shown = " ".join(Page(page(run)).text.split())
+    assert "Decisions判断: polite" in shown
+    assert "Gladly. polite: yes是 0.90" in shown
+    assert signature(run)["judgements"] == {"polite": "1"}
+    assert set(signature(run)["prompts"]) == {"polite/en", "polite/zh"}
+
+
+def test_the_judgement_of_the_recipe_asks_in_the_language_of_the_response(folder: Path) -> None:
+    judge = run_recipe("A judgement")["judge"]
+    assert [call.prefix.system for call in judge.engine.calls] == [
+        "You judge the tone of answers.",
+        "你判断回答的语气。",
+    ]
+    assert [call.items for call in judge.engine.calls] == [("Is it polite?",), ("它有礼貌吗？",)]
+
+
+def test_the_judgement_of_the_recipe_is_asked_once_and_then_read_from_the_journal(folder: Path) -> None:
+    run_recipe("A judgement")
+    never_asked = fake_judge(FakeEngine([]))
+    samples = [{"response": "Gladly."}, {"response": "自己去查。"}]
+    again = evaluate(samples, ["politeness"], never_asked, "run")
+    assert again["politeness"].value == pytest.approx((0.9 + 0.2) / 2)
 
 
 def test_the_format_of_the_recipe_is_a_file_of_the_run(folder: Path) -> None:
@@ -123,9 +165,10 @@ def test_the_architecture_of_the_recipe_is_read_and_is_in_table_csv_page_and_sig
     judge = FittedFor(name="model", sha256=sha256(model.read_bytes()).hexdigest())
     own = head(width=N_EMBD).model_copy(update={"judge": judge})
     (folder / "heads.json").write_text(file_text([own]), encoding="utf-8")
+    write_rows(folder / "samples.jsonl", [{"response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}])
     run_recipe("An architecture")
     assert "groundedness: 1 scored, 0 undefined, 0 failed" in capsys.readouterr().out
     (row,) = rows(folder / "run" / "scores.csv")
     assert row["groundedness_status"] == "scored"
-    assert "Tea is green." in page(folder / "run")
+    assert "Tea grows." in page(folder / "run")
     assert list(signature(folder / "run")["heads"]) == ["en"]

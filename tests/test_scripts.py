@@ -61,23 +61,32 @@ def test_the_quick_start_takes_an_embedder_once(tmp_path: Path, monkeypatch: pyt
     assert download.call_count == 1
 
 
-@pytest.mark.parametrize("compiler", ["mine -m64", None])
-def test_setup_takes_any_compiler_and_mends_half_an_environment(tmp_path: Path, compiler: str | None) -> None:
-    """It ends with the exit code of the Python that is to make the environment."""
+def set_up(folder: Path, **variables: str) -> int:
+    """The exit code of scripts/setup in a checkout with half an environment.
+
+    Its `python3` ends with 9 when it is to make an environment. The only compiler on the PATH is `mine`.
+    """
     for name in ("scripts", "bin", ".venv/bin"):
-        (tmp_path / name).mkdir(parents=True)
-    shutil.copy(ROOT / "scripts" / "setup", tmp_path / "scripts")
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+        (folder / name).mkdir(parents=True)
+    shutil.copy(ROOT / "scripts" / "setup", folder / "scripts")
+    shutil.copy(ROOT / "pyproject.toml", folder)
     for name in ("cat", "cksum", "dirname"):
-        (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
+        (folder / "bin" / name).symlink_to(str(shutil.which(name)))
     stubs = {"bin/mine": "", "bin/python3": '[ "$1" = -c ] || exit 9', ".venv/bin/python": "exit 1"}
     for name, text in stubs.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
-    compilers = {"CC": compiler, "CXX": compiler} if compiler else {}
-    environment = {"PATH": str(tmp_path / "bin"), **compilers}
-    command = [str(shutil.which("bash")), str(tmp_path / "scripts" / "setup")]
-    assert subprocess.run(command, env=environment, check=False).returncode == (9 if compiler else 3)
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    environment = {"PATH": str(folder / "bin"), **variables}
+    command = [str(shutil.which("bash")), str(folder / "scripts" / "setup")]
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def test_setup_takes_any_compiler_and_makes_half_an_environment_again(tmp_path: Path) -> None:
+    assert set_up(tmp_path, CC="mine -m64", CXX="mine -m64") == 9
+
+
+def test_setup_without_a_compiler_ends_before_it_makes_an_environment(tmp_path: Path) -> None:
+    assert set_up(tmp_path) == 3
 
 
 def test_a_run_in_a_folder_holds_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

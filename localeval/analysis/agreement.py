@@ -17,10 +17,13 @@ import numpy.typing as npt
 
 from localeval.metrics.statistics import mean_interval
 
-BINS, FOLDS = 5, 5
+BINS = 5
+FOLDS = 5
 DRAWS = 2000
-_BLOCK = 1_000_000  # numbers at a time: 8 MB
-ALIKE = 1e-9  # figures closer than this differ by rounding alone
+# Numbers that are computed at a time: 8 MB.
+_BLOCK = 1_000_000
+# Figures closer than this differ by rounding alone.
+_EQUAL = 1e-9
 
 Values = npt.NDArray[np.float64]
 
@@ -53,26 +56,25 @@ class Bootstrap:
 
     def __init__(self, labels: Sequence[int], groups: Sequence[Hashable] | None = None) -> None:
         self.labels = np.asarray(labels)
-        members: dict[Hashable, list[int]] = defaultdict(list)
-        for i, group in enumerate(range(len(labels)) if groups is None else groups):
-            members[group].append(i)
-        strata: dict[tuple[int, ...], list[list[int]]] = defaultdict(list)
-        for indices in members.values():
-            strata[tuple(sorted({labels[i] for i in indices}))].append(indices)
-        generator = np.random.default_rng(0)
         self.counts: Values = np.ones((1 + DRAWS, len(labels)))
         self.place = np.empty(len(labels), dtype=int)
-        for _, stratum in sorted(strata.items()):
-            samples = np.concatenate([np.asarray(indices) for indices in stratum])
-            numbers = np.repeat(np.arange(len(stratum)), [len(indices) for indices in stratum])
-            for rows in _blocks(1, 1 + DRAWS, len(stratum)):
-                drawn = generator.integers(len(stratum), size=(rows.stop - rows.start, len(stratum)))
-                times = np.array([np.bincount(draw, minlength=len(stratum)) for draw in drawn])
-                self.counts[rows, samples] = times[:, numbers]
-            for indices in stratum:
-                self.place[indices] = indices[0] if len(stratum) > 1 else -1
+        generator = np.random.default_rng(0)
+        for stratum in _strata(labels, range(len(labels)) if groups is None else groups):
+            self._draw(stratum, generator)
         self._shares_in_order: dict[tuple[bytes, bytes], Values] = {}
         self.fewest = min(self._groups(self.labels == label) for label in set(labels))
+
+    def _draw(self, stratum: Sequence[Sequence[int]], generator: np.random.Generator) -> None:
+        """Draw groups of one stratum, each as the indices of its samples, in all draws."""
+        number = len(stratum)
+        samples = np.concatenate([np.asarray(indices) for indices in stratum])
+        group_of_sample = np.repeat(np.arange(number), [len(indices) for indices in stratum])
+        for rows in _blocks(1, 1 + DRAWS, number):
+            drawn = generator.integers(number, size=(rows.stop - rows.start, number))
+            times = np.array([np.bincount(draw, minlength=number) for draw in drawn])
+            self.counts[rows, samples] = times[:, group_of_sample]
+        for indices in stratum:
+            self.place[indices] = indices[0] if number > 1 else -1
 
     def _groups(self, mask: npt.NDArray[np.bool_]) -> int:
         """Count the groups of the samples in `mask` that a draw may leave out."""
@@ -85,15 +87,19 @@ class Bootstrap:
         one of as many equal values as there are groups (see `mean_interval`). It is undefined (nan) where a
         label has fewer than two groups, or where all draws agree and some group is in each of them.
         """
-        value, drawn = float(values[0]), values[1:][~np.isnan(values[1:])]
+        value = float(values[0])
         interval = None
         if self.fewest and not math.isnan(value):
+            drawn = values[1:][~np.isnan(values[1:])]
             low, high = np.percentile(drawn, [2.5, 97.5]).tolist()
-            if high - low > ALIKE:
-                interval = low, high
+            if high - low > _EQUAL:
+                interval = (low, high)
             elif -1 not in self.place:
-                interval = mean_interval([value] * (self.fewest if fewest is None else fewest), lowest)
-        return Figure(value, *(interval or (math.nan, math.nan)))
+                groups = self.fewest if fewest is None else fewest
+                interval = mean_interval([value] * groups, lowest)
+        if interval is None:
+            return Figure(value, math.nan, math.nan)
+        return Figure(value, *interval)
 
     def auroc(
         self, scores: Sequence[float], folds: Sequence[int] | None = None, less: Sequence[float] | None = None
@@ -120,25 +126,31 @@ class Bootstrap:
         fold = np.zeros(len(values), dtype=int) if folds is None else np.asarray(folds)
         key = (values.tobytes(), fold.tobytes())
         if key not in self._shares_in_order:
-            wins, pairs = np.zeros(len(self.counts)), np.zeros(len(self.counts))
+            wins = np.zeros(len(self.counts))
+            pairs = np.zeros(len(self.counts))
             for part in np.unique(fold):
-                good = np.flatnonzero((fold == part) & (self.labels == 1))
-                bad = np.flatnonzero((fold == part) & (self.labels != 1))
-                good = good[np.argsort(values[good], kind="stable")]
-                # How many good ones, in order, are below each bad one, and how many are not above it.
-                below = np.searchsorted(values[good], values[bad], side="left")
-                not_above = np.searchsorted(values[good], values[bad], side="right")
-                for rows in _blocks(0, len(self.counts), len(values)):
-                    of_good, of_bad = self.counts[rows][:, good], self.counts[rows][:, bad]
-                    summed = np.zeros((len(of_good), len(good) + 1))
-                    np.cumsum(of_good, axis=1, out=summed[:, 1:])
-                    total = summed[:, -1] * of_bad.sum(axis=1)
-                    lost = np.einsum("ij,ij->i", of_bad, summed[:, below] + summed[:, not_above]) / 2
-                    wins[rows] += total - lost
-                    pairs[rows] += total
+                self._add_pairs(values, fold == part, wins, pairs)
             with np.errstate(invalid="ignore"):
                 self._shares_in_order[key] = wins / pairs
         return self._shares_in_order[key]
+
+    def _add_pairs(self, values: Values, members: npt.NDArray[np.bool_], wins: Values, pairs: Values) -> None:
+        """Add to each row's `pairs` the pairs among these samples, and to its `wins` those in order."""
+        good = np.flatnonzero(members & (self.labels == 1))
+        bad = np.flatnonzero(members & (self.labels != 1))
+        good = good[np.argsort(values[good], kind="stable")]
+        # How many good ones, in order, are below each bad one, and how many are not above it.
+        below = np.searchsorted(values[good], values[bad], side="left")
+        not_above = np.searchsorted(values[good], values[bad], side="right")
+        for rows in _blocks(0, len(self.counts), len(values)):
+            counts_of_good = self.counts[rows][:, good]
+            counts_of_bad = self.counts[rows][:, bad]
+            summed = np.zeros((len(counts_of_good), len(good) + 1))
+            np.cumsum(counts_of_good, axis=1, out=summed[:, 1:])
+            total = summed[:, -1] * counts_of_bad.sum(axis=1)
+            lost = np.einsum("ij,ij->i", counts_of_bad, summed[:, below] + summed[:, not_above]) / 2
+            wins[rows] += total - lost
+            pairs[rows] += total
 
     def decisions(self, decided: Sequence[int]) -> dict[str, Figure]:
         """Return the figures of yes-or-no decisions (`decided`, 1 or 0): 0 to 1, `kappa` -1 to 1.
@@ -149,11 +161,14 @@ class Bootstrap:
 
         Undefined (nan): recall of a label that does not occur, precision of one that is never decided.
         """
-        ones, yes = self.labels == 1, np.asarray(decided) == 1
-        tp, fn, fp, tn = (
-            self.counts @ mask.astype(float) for mask in (ones & yes, ones & ~yes, ~ones & yes, ~ones & ~yes)
-        )
-        good, bad = tp + fn, fp + tn
+        ones = self.labels == 1
+        yes = np.asarray(decided) == 1
+        tp = self.counts @ (ones & yes).astype(float)
+        fn = self.counts @ (ones & ~yes).astype(float)
+        fp = self.counts @ (~ones & yes).astype(float)
+        tn = self.counts @ (~ones & ~yes).astype(float)
+        good = tp + fn
+        bad = fp + tn
         total = good + bad
         with np.errstate(invalid="ignore"):
             chance = (good * (tp + fp) + bad * (tn + fn)) / total**2
@@ -167,17 +182,31 @@ class Bootstrap:
                 "f1_0": 2 * tn / (bad + tn + fn),
                 "kappa": ((tp + tn) / total - chance) / (1 - chance),
             }
-        # The number of groups behind a figure that no draw changes: for recall those with its label, for
-        # precision those decided so. From 0, F1 and kappa may rise nearly twice as far, as each counts a hit
-        # twice: half as many groups widen their interval.
-        groups = {"recall": self._groups(ones), "recall_0": self._groups(~ones)}
-        groups |= {"precision": min(self.fewest, self._groups(yes))}
-        groups |= {"precision_0": min(self.fewest, self._groups(~yes))}
-        groups |= {name: self.fewest // 2 for name in ("f1", "f1_0", "kappa") if abs(rates[name][0]) < ALIKE}
+        groups = self._groups_behind(rates, ones, yes)
         return {
             name: self.figure(values, -1 if name == "kappa" else 0, groups.get(name))
             for name, values in rates.items()
         }
+
+    def _groups_behind(
+        self, rates: Mapping[str, Values], ones: npt.NDArray[np.bool_], yes: npt.NDArray[np.bool_]
+    ) -> dict[str, int]:
+        """Return the number of groups behind a figure that no draw changes, where it is not `fewest`.
+
+        For recall it is the groups with its label, for precision the groups that are decided so. From 0, F1
+        and kappa may rise nearly twice as far, as each counts a hit twice: half as many groups widen their
+        interval.
+        """
+        groups = {
+            "recall": self._groups(ones),
+            "recall_0": self._groups(~ones),
+            "precision": min(self.fewest, self._groups(yes)),
+            "precision_0": min(self.fewest, self._groups(~yes)),
+        }
+        for name in ("f1", "f1_0", "kappa"):
+            if abs(rates[name][0]) < _EQUAL:
+                groups[name] = self.fewest // 2
+        return groups
 
     def probabilities(self, shares: Sequence[float]) -> dict[str, Figure]:
         """Return the figures of probabilities (`shares`, 0 to 1) of label 1.
@@ -186,12 +215,15 @@ class Bootstrap:
         skill              1 - brier / brier of always predicting the share of label 1; 1 best, 0 no better
         calibration_error  see `calibration_error`
         """
-        p, y = np.asarray(shares, dtype=float), self.labels.astype(float)
+        p = np.asarray(shares, dtype=float)
+        y = self.labels.astype(float)
         total = self.counts.sum(axis=1)
-        brier, base = self.counts @ (p - y) ** 2 / total, self.counts @ y / total
+        brier = self.counts @ (p - y) ** 2 / total
+        base = self.counts @ y / total
         with np.errstate(divide="ignore", invalid="ignore"):
             reference = base * (1 - base)
-            skill, lowest_skill = 1 - brier / reference, float(1 - 1 / reference[0])
+            skill = 1 - brier / reference
+            lowest_skill = float(1 - 1 / reference[0])
         errors = np.concatenate(
             [_calibration_errors(p, y, self.counts[rows]) for rows in _blocks(0, len(self.counts), len(p))]
         )
@@ -200,6 +232,17 @@ class Bootstrap:
             "skill": self.figure(skill, lowest_skill),
             "calibration_error": self.figure(errors),
         }
+
+
+def _strata(labels: Sequence[int], groups: Sequence[Hashable]) -> list[list[list[int]]]:
+    """Return the groups with the same labels together; a group is the indices of its samples."""
+    members: dict[Hashable, list[int]] = defaultdict(list)
+    for i, group in enumerate(groups):
+        members[group].append(i)
+    strata: dict[tuple[int, ...], list[list[int]]] = defaultdict(list)
+    for indices in members.values():
+        strata[tuple(sorted({labels[i] for i in indices}))].append(indices)
+    return [stratum for _, stratum in sorted(strata.items())]
 
 
 def _blocks(start: int, stop: int, width: int) -> Iterator[slice]:
@@ -230,7 +273,8 @@ def _calibration_errors(p: Values, y: Values, counts: Values) -> Values:
         ends = np.cumsum(size)
         number = int(ends[-1])
         bin_ends = np.cumsum([number // BINS + (i < number % BINS) for i in range(BINS)])
-        block = np.searchsorted(ends, bin_ends)  # the first one that reaches so far, so it is not empty
+        # The first block that reaches so far, so it is not empty.
+        block = np.searchsorted(ends, bin_ends)
         beyond = ends[block] - bin_ends
         predicted = np.cumsum(size * distinct)[block] - beyond * distinct[block]
         observed = np.cumsum(good)[block] - beyond * good[block] / size[block]
@@ -250,7 +294,8 @@ def mean(values: Sequence[float], groups: Sequence[Hashable] | None = None, lowe
     defined = [i for i, value in enumerate(values) if not math.isnan(value)]
     if not defined:
         return Figure(math.nan, math.nan, math.nan)
-    draws = Bootstrap([1] * len(defined), groups and [groups[i] for i in defined])
+    defined_groups = None if groups is None else [groups[i] for i in defined]
+    draws = Bootstrap([1] * len(defined), defined_groups)
     return draws.figure(draws.counts @ np.asarray(values)[defined] / draws.counts.sum(axis=1), lowest)
 
 
@@ -301,10 +346,14 @@ def folds(labels: Sequence[int], groups: Sequence[Hashable], *, seed: int = 0) -
     """
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     numbered = [numbers[group] for group in groups]
-    fewest = min(len({g for g, y in zip(numbered, labels, strict=True) if y == label}) for label in (0, 1))
+    groups_of_label = [
+        {number for number, y in zip(numbered, labels, strict=True) if y == label} for label in (0, 1)
+    ]
+    fewest = min(map(len, groups_of_label))
     if fewest < 2:
         return None
-    sizes = np.zeros((len(numbers), 2))  # the samples of each group with label 0, and with label 1
+    # The samples of each group with label 0, and with label 1.
+    sizes = np.zeros((len(numbers), 2))
     np.add.at(sizes, (numbered, [int(y == 1) for y in labels]), 1)
     shuffled = np.arange(len(numbers))
     np.random.RandomState(seed).shuffle(shuffled)
@@ -325,22 +374,34 @@ def _balanced_folds(sizes: Sequence[tuple[float, float]], number: int) -> list[i
     folds_so_far = [[0.0, 0.0] for _ in range(number)]
     assigned = []
     for group_sizes in sizes:
-        best, best_unevenness, fewest_samples = 0, math.inf, math.inf
-        for i, fold in enumerate(folds_so_far):
-            unevenness = 0.0
-            for label_of_fold, size in enumerate(group_sizes):
-                shares = [other[label_of_fold] / totals[label_of_fold] for other in folds_so_far]
-                shares[i] = (fold[label_of_fold] + size) / totals[label_of_fold]
-                unevenness += _deviation(shares)
-            unevenness /= 2
-            samples = fold[0] + fold[1]
-            alike = abs(unevenness - best_unevenness) <= 1e-8 + 1e-5 * best_unevenness < math.inf
-            if unevenness < best_unevenness or (alike and samples < fewest_samples):
-                best, best_unevenness, fewest_samples = i, unevenness, samples
+        best = _best_fold(group_sizes, folds_so_far, totals)
         for label_of_fold, size in enumerate(group_sizes):
             folds_so_far[best][label_of_fold] += size
         assigned.append(best)
     return assigned
+
+
+def _best_fold(
+    group_sizes: Sequence[float], folds_so_far: Sequence[Sequence[float]], totals: Sequence[float]
+) -> int:
+    """Return the number of the fold that a group with so many samples of either label goes to."""
+    best = 0
+    best_unevenness = math.inf
+    fewest_samples = math.inf
+    for i, fold in enumerate(folds_so_far):
+        unevenness = 0.0
+        for label_of_fold, size in enumerate(group_sizes):
+            shares = [other[label_of_fold] / totals[label_of_fold] for other in folds_so_far]
+            shares[i] = (fold[label_of_fold] + size) / totals[label_of_fold]
+            unevenness += _deviation(shares)
+        unevenness /= 2
+        samples = fold[0] + fold[1]
+        alike = abs(unevenness - best_unevenness) <= 1e-8 + 1e-5 * best_unevenness < math.inf
+        if unevenness < best_unevenness or (alike and samples < fewest_samples):
+            best = i
+            best_unevenness = unevenness
+            fewest_samples = samples
+    return best
 
 
 def _deviation(numbers: Sequence[float]) -> float:
@@ -370,13 +431,16 @@ def cross_validated_decisions(
 ) -> list[int]:
     """Decide each sample, 1 or 0, at the threshold that is best on the other folds (`parts`).
 
-    That is the one with the best balanced accuracy, midway between two scores; the lowest of equals.
+    The best threshold has the best balanced accuracy, midway between two scores; the lowest of equals.
     """
-    values, ones, fold = np.asarray(scores, dtype=float), np.asarray(labels) == 1, np.asarray(parts)
+    values = np.asarray(scores, dtype=float)
+    ones = np.asarray(labels) == 1
+    fold = np.asarray(parts)
     decisions = np.zeros(len(values), dtype=int)
     for part in np.unique(fold):
         train = fold != part
-        good, bad = np.sort(values[train & ones]), np.sort(values[train & ~ones])
+        good = np.sort(values[train & ones])
+        bad = np.sort(values[train & ~ones])
         distinct = np.unique(values[train])
         thresholds = np.concatenate([[distinct[0]], (distinct[1:] + distinct[:-1]) / 2])
         reached = (len(good) - np.searchsorted(good, thresholds)) / len(good)
@@ -394,7 +458,8 @@ def f1(labels: Sequence[int], shares: Sequence[float], thresholds: Sequence[floa
     >>> f1([0, 0], [0.9, 0.2], [0.5, 0.95]).tolist()
     [0.0, 1.0]
     """
-    needed, selected = np.asarray(labels, dtype=float), np.asarray(shares)[:, None] >= np.asarray(thresholds)
+    needed = np.asarray(labels, dtype=float)
+    selected = np.asarray(shares)[:, None] >= np.asarray(thresholds)
     total = needed.sum() + selected.sum(axis=0)
     scores: Values = np.where(total > 0, 2 * (needed @ selected) / np.maximum(total, 1), 1.0)
     return scores
@@ -418,7 +483,8 @@ def cross_validated_f1(
     places_of_names = {name: place for place, name in enumerate(names)}
     fold = np.array([places_of_names[name] % FOLDS for name in groups])
     candidates = np.unique(np.concatenate(shares))
-    sums = np.zeros((FOLDS, len(candidates) + 1))  # of F1 over the rows of a fold, at each candidate
+    # The sum of F1 over the rows of a fold, at each candidate.
+    sums = np.zeros((FOLDS, len(candidates) + 1))
     for part, y, p in zip(fold, labels, shares, strict=True):
         # F1 of a row changes only behind a probability of its own.
         own = np.unique(p)

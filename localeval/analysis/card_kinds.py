@@ -39,9 +39,10 @@ from localeval.judgements.calibration import RAW
 from localeval.judgements.decision import Decision, decided_in, statement_language
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import Metric
+from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.summary import compute
 from localeval.options import Options
-from localeval.runs.result import Result, SampleResult
+from localeval.runs.result import Result
 from localeval.samples import Sample, Samples
 
 CardKindName = Literal["labels", "pairs", "sentences"]

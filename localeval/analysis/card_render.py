@@ -38,11 +38,13 @@ def as_text(card: Card) -> str:
         keys = [key for key in _columns(part) if key not in ON_THE_PAGE_ALONE]
         table = new_table("score")
         table.columns[0].no_wrap = True
-        for heading in (*(COLUMNS[key] for key in keys), "over the baseline"):
+        for heading in [*(COLUMNS[key] for key in keys), "over the baseline"]:
             table.add_column(heading, no_wrap=True)
         for name, score in part.scores.items():
-            table.add_row(name, *(_interval(score.figures.get(key)) for key in keys), _interval(score.gain))
-        lines += [printable(_title(part, card)), *printed(table, 30 + 24 * (len(keys) + 1)), ""]
+            cells = [_interval(score.figures.get(key)) for key in keys]
+            table.add_row(name, *cells, _interval(score.gain))
+        width = 30 + 24 * (len(keys) + 1)
+        lines += [printable(_title(part, card)), *printed(table, width), ""]
     return printable_lines("\n".join([*lines, *_notes(card), f"signature {card.signature}"]))
 
 
@@ -83,21 +85,30 @@ def _notes(card: Card) -> list[str]:
     lines.append(f"baseline: {card.baseline}, which needs no model")
     if card.signature.raw:
         lines.append("soft and value are raw: no calibration is in force for this judge and these options")
-    has_refitted = any("soft refitted" in part.scores for part in card.parts)
-    for language, fitted in card.in_force.items():
-        same_name = has_refitted and fitted.get("dataset") == card.dataset
-        advice = "; if these are the same labels, read the lines that say refitted" if same_name else ""
-        source = f"{fitted.get('labels')} labels of {fitted.get('dataset')}, {fitted.get('date')}"
-        lines.append(f"in force for {language}: a calibration fitted on {source}{advice}")
+    lines += _notes_in_force(card)
     for language, count in card.raw.items():
         lines.append(f"no calibration is in force for {language}: its {count} scored samples are raw")
     for calibration in card.calibrations:
-        error, skill = (_interval(calibration.figures.get(key)) for key in ("calibration_error", "skill"))
+        error = _interval(calibration.figures.get("calibration_error"))
+        skill = _interval(calibration.figures.get("skill"))
         lines.append(
             f"calibration fitted for {calibration.language}: P(all supported) has, cross-validated, "
             f"error {error} and skill {skill}"
         )
     return [printable(line) for line in lines]
+
+
+def _notes_in_force(card: Card) -> list[str]:
+    """Say what the calibrations in force were fitted on, and where that may be this very data."""
+    has_refitted = any("soft refitted" in part.scores for part in card.parts)
+    lines = []
+    for language, fitted in card.in_force.items():
+        source = f"{fitted.get('labels')} labels of {fitted.get('dataset')}, {fitted.get('date')}"
+        line = f"in force for {language}: a calibration fitted on {source}"
+        if has_refitted and fitted.get("dataset") == card.dataset:
+            line += "; if these are the same labels, read the lines that say refitted"
+        lines.append(line)
+    return lines
 
 
 def _title(part: Part, card: Card) -> str:
@@ -107,10 +118,15 @@ def _title(part: Part, card: Card) -> str:
 
 
 def _interval(figure: tuple[float, float, float] | None) -> str:
-    value, low, high = figure or (math.nan,) * 3
+    """Format a figure with its interval, where it has one; "-" where it is not defined."""
+    if figure is None:
+        return "-"
+    value, low, high = figure
     if math.isnan(value):
         return "-"
-    return f"{value:.2f}" if math.isnan(low) else f"{value:.2f} ({low:.2f} to {high:.2f})"
+    if math.isnan(low):
+        return f"{value:.2f}"
+    return f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _columns(part: Part) -> list[str]:

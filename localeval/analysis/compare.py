@@ -10,10 +10,12 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from rich.table import Table
 from rich.text import Text
 
 from localeval.errors import InputError, NotComparable
 from localeval.metrics import Score
+from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.signature import differences
 from localeval.metrics.summary import (
     SIGNIFICANT,
@@ -24,11 +26,13 @@ from localeval.metrics.summary import (
 )
 from localeval.report.text import MAX_NAMED, new_table, number, printed
 from localeval.runs.folder import load
-from localeval.runs.result import Result, SampleResult
+from localeval.runs.result import Result
 from localeval.text.display import digits, join_some, printable
 
-MOST_MOVED = 5
-LEAST_P = 0.0001  # a smaller one is shown as "< 0.0001"
+MAX_MOVED = 5
+TABLE_WIDTH = 110
+# A smaller p-value is shown as "< 0.0001".
+MIN_SHOWN_P = 0.0001
 
 Conclusion = Literal["better", "worse", "differs", "no difference shown", "nothing to compare"]
 
@@ -120,34 +124,56 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""
-        return {"schema": 1, **asdict(self)}  # another number is another form
+        # Another number is another form.
+        return {"schema": 1, **asdict(self)}
 
     def __str__(self) -> str:
         """Show the value and the soft score of each metric in a row, then the samples that moved most."""
         table = new_table("metric", "A", "B", "B - A", "95 %", "p")
         table.add_column("finding")
-        moved = new_table("moved most", "sample", "A", "B", "soft A", "soft B", "soft B - A")
-        sample_column = moved.columns[1]
-        sample_column.justify, sample_column.overflow, sample_column.max_width = "left", "fold", 40
         counts = []
         for name, metric in self.metrics.items():
             table.add_row(Text(printable(name)), *_cells(metric.value), metric.finding)
             table.add_row("  soft", *_cells(metric.soft), "")
-            undefined, failed = (f"{a} in A, {b} in B" for a, b in (metric.undefined, metric.failed))
-            counts.append(f"{name}: {metric.pairs} scored in both; undefined {undefined}; failed {failed}")
-            counts += [f"{name}: {note}" for note in notes_on(metric)]
-            for i, change in enumerate(metric.moved):
-                label = "" if i else printable(name)
-                scores = map(number, (change.a, change.b, change.soft_a, change.soft_b))
-                difference = _signed(change.soft_b - change.soft_a)
-                moved.add_row(Text(label), Text(printable(change.id)), *scores, difference)
+            counts += [printable(line) for line in _counts_of(name, metric)]
+        lines = [*printed(table, TABLE_WIDTH), *counts]
+        moved = _table_of_moved(self.metrics)
+        if moved.row_count:
+            lines += ["", *printed(moved, TABLE_WIDTH)]
+        lines += ["", *(printable(note) for note in self._notes())]
+        return "\n".join(lines)
+
+    def _notes(self) -> list[str]:
         notes = [f"{self.paired} samples in both; {self.only_a} only in A, {self.only_b} only in B"]
         if self.forced:
             notes.append(f"compared by force, though made differently: {'; '.join(self.forced)}")
-        notes += [*self.warnings, f"A {self.a}", f"B {self.b}"]
-        changes = ["", *printed(moved, 110)] if moved.row_count else []
-        lines = [*printed(table, 110), *map(printable, counts), *changes, "", *map(printable, notes)]
-        return "\n".join(lines)
+        return [*notes, *self.warnings, f"A {self.a}", f"B {self.b}"]
+
+
+def _counts_of(name: str, metric: Compared) -> list[str]:
+    """List how many samples of a metric are compared, and what a reader must know of its interval."""
+    undefined = f"undefined {metric.undefined[0]} in A, {metric.undefined[1]} in B"
+    failed = f"failed {metric.failed[0]} in A, {metric.failed[1]} in B"
+    notes = [f"{name}: {note}" for note in notes_on(metric)]
+    return [f"{name}: {metric.pairs} scored in both; {undefined}; {failed}", *notes]
+
+
+def _table_of_moved(metrics: Mapping[str, Compared]) -> Table:
+    """Make a table of the samples whose soft score changed most, by metric."""
+    table = new_table("moved most", "sample", "A", "B", "soft A", "soft B", "soft B - A")
+    sample_column = table.columns[1]
+    sample_column.justify = "left"
+    sample_column.overflow = "fold"
+    sample_column.max_width = 40
+    for name, metric in metrics.items():
+        label = printable(name)
+        for change in metric.moved:
+            scores = [number(score) for score in (change.a, change.b, change.soft_a, change.soft_b)]
+            difference = _signed(change.soft_b - change.soft_a)
+            table.add_row(Text(label), Text(printable(change.id)), *scores, difference)
+            # Only the first row of a metric has its name.
+            label = ""
+    return table
 
 
 def notes_on(metric: Compared) -> list[str]:
@@ -159,12 +185,13 @@ def notes_on(metric: Compared) -> list[str]:
         notes.append(f"{metric.stopped} of {metric.scored[0]} samples scored in A are undefined in B")
     if metric.value is None:
         return notes
-    fewest, units = min_differing(SIGNIFICANT), "groups" if metric.groups else "pairs"
+    unit = "group" if metric.groups else "pair"
+    minimum = min_differing(SIGNIFICANT)
     if metric.value.differing == 0:
-        notes.append(f"no {units[:-1]} differs, so there is no interval")
-    elif metric.value.differing < fewest:
+        notes.append(f"no {unit} differs, so there is no interval")
+    elif metric.value.differing < minimum:
         notes.append(
-            f"{metric.value.differing} of the {units} differ; a difference can be shown from {fewest} on"
+            f"{metric.value.differing} of the {unit}s differ; a difference can be shown from {minimum} on"
         )
     return notes
 
@@ -178,11 +205,9 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
     >>> compare("runs/before", "runs/after").worse()                         # doctest: +SKIP
     ['faithfulness']
     """
-    first, second = (run if isinstance(run, Result) else load(run) for run in (a, b))
-    shared = [name for name in first.metrics if name in second.metrics]
-    if not shared:
-        metrics = f"{', '.join(first.metrics)}, and the second {', '.join(second.metrics)}"
-        raise InputError(f"the runs have no metric in common: the first has {metrics}.")
+    first = a if isinstance(a, Result) else load(a)
+    second = b if isinstance(b, Result) else load(b)
+    shared = _shared_metrics(first, second)
     incompatible, environment = differences(first.signature, second.signature)
     if incompatible and not force:
         raise NotComparable(
@@ -194,17 +219,6 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
     changed, paired = _collect(first, second, pairs)
     if not paired:
         raise InputError("the runs have no sample in common: no id of the first is in the second.")
-    warnings = [f"not made in the same surroundings: {'; '.join(environment)}"] if environment else []
-    not_shared = [
-        f"only in {side}: {', '.join(name for name in run.metrics if name not in shared)}"
-        for side, run in (("A", first), ("B", second))
-        if len(run.metrics) > len(shared)
-    ]
-    if not_shared:
-        warnings.append(f"metrics that are not compared: {'; '.join(not_shared)}")
-    if changed:
-        subject = f"{len(changed)} of {paired} samples with the same id"
-        warnings.append(f"{subject} ask another question in each run: {join_some(changed, MAX_NAMED)}")
     return Comparison(
         a="A" if isinstance(a, Result) else str(a),
         b="B" if isinstance(b, Result) else str(b),
@@ -214,8 +228,41 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
         only_a=len(first.samples) - paired,
         only_b=len(second.samples) - paired,
         forced=tuple(incompatible),
-        warnings=tuple(warnings),
+        warnings=tuple(_warnings(first, second, environment, changed, paired)),
     )
+
+
+def _shared_metrics(first: Result, second: Result) -> list[str]:
+    """Return the metrics of both runs. Raises InputError for none."""
+    shared = [name for name in first.metrics if name in second.metrics]
+    if not shared:
+        metrics = f"{', '.join(first.metrics)}, and the second {', '.join(second.metrics)}"
+        raise InputError(f"the runs have no metric in common: the first has {metrics}.")
+    return shared
+
+
+def _warnings(
+    first: Result, second: Result, environment: Sequence[str], changed: Sequence[str], paired: int
+) -> list[str]:
+    """List what a reader of the comparison must know, one sentence each.
+
+    environment  the fields of the signatures that differ and change no score
+    changed      ids of the samples that ask another question in each run, of `paired`
+    """
+    warnings = []
+    if environment:
+        warnings.append(f"not made in the same surroundings: {'; '.join(environment)}")
+    not_shared = []
+    for side, run, other in (("A", first, second), ("B", second, first)):
+        alone = [name for name in run.metrics if name not in other.metrics]
+        if alone:
+            not_shared.append(f"only in {side}: {', '.join(alone)}")
+    if not_shared:
+        warnings.append(f"metrics that are not compared: {'; '.join(not_shared)}")
+    if changed:
+        subject = f"{len(changed)} of {paired} samples with the same id"
+        warnings.append(f"{subject} ask another question in each run: {join_some(changed, MAX_NAMED)}")
+    return warnings
 
 
 class _Pairs:
@@ -250,44 +297,60 @@ class _Pairs:
 
 
 def _collect(first: Result, second: Result, pairs: Mapping[str, _Pairs]) -> tuple[list[str], int]:
-    """Read both runs once, into `pairs`; return the ids whose question changed, and the number of pairs.
-
-    Where the samples have the same order in both, as runs of one file have, no sample is looked for.
-    """
+    """Read both runs once, into `pairs`; return the ids whose question changed, and the number of pairs."""
     changed: list[str] = []
     paired = 0
-    numbers = GroupNumbers()
-    # The samples of the second run that were read before their turn came, or not yet.
-    positions: dict[str, int] = {}
-    ahead = iter(enumerate(second.samples))
+    groups = GroupNumbers()
+    others = _ById(second, pairs)
     for item in first.samples:
-        other = None
-        if item.sample.id in positions:
-            other = second.samples[positions.pop(item.sample.id)]
-        else:
-            for index, candidate in ahead:
-                _count_scored(candidate, 1, pairs)
-                if candidate.sample.id == item.sample.id:
-                    other = candidate
-                    break
-                positions[candidate.sample.id] = index
         _count_scored(item, 0, pairs)
+        other = others.take(item.sample.id)
         if other is None:
             continue
         paired += 1
         if item.sample.user_input != other.sample.user_input:
             changed.append(item.sample.id)
-        group = numbers.of(group_of(item.sample))
+        group = groups.of(group_of(item.sample))
         for name, pairs_of_metric in pairs.items():
             pairs_of_metric.add(item.sample.id, group, item.scores[name], other.scores[name])
-    for _, candidate in ahead:
-        _count_scored(candidate, 1, pairs)
+    others.read_the_rest()
     return changed, paired
+
+
+class _ById:
+    """The samples of the second run, each read in its turn and counted as it is read.
+
+    Where both runs have the samples in the same order, as runs of one file have, none is looked for.
+    """
+
+    def __init__(self, run: Result, pairs: Mapping[str, _Pairs]) -> None:
+        self._samples = run.samples
+        self._pairs = pairs
+        self._unread = iter(enumerate(run.samples))
+        # The positions of the samples that were read before their turn came.
+        self._passed: dict[str, int] = {}
+
+    def take(self, sample_id: str) -> SampleResult | None:
+        """Return the sample with this id, or None; each can be taken once."""
+        if sample_id in self._passed:
+            return self._samples[self._passed.pop(sample_id)]
+        for index, candidate in self._unread:
+            _count_scored(candidate, 1, self._pairs)
+            if candidate.sample.id == sample_id:
+                return candidate
+            self._passed[candidate.sample.id] = index
+        return None
+
+    def read_the_rest(self) -> None:
+        """Count the samples that were not read yet."""
+        for _, candidate in self._unread:
+            _count_scored(candidate, 1, self._pairs)
 
 
 def _count_scored(item: SampleResult, run: int, pairs: Mapping[str, _Pairs]) -> None:
     for name, pairs_of_metric in pairs.items():
-        pairs_of_metric.scored[run] += item.scores[name].status == "scored"
+        if item.scores[name].status == "scored":
+            pairs_of_metric.scored[run] += 1
 
 
 def _compared(metric: str, first: Result, second: Result, pairs: _Pairs) -> Compared:
@@ -296,19 +359,10 @@ def _compared(metric: str, first: Result, second: Result, pairs: _Pairs) -> Comp
     groups = shared_groups(pairs.groups)
     value = _difference(before, after, groups)
     higher = {**first.higher_is_better, **second.higher_is_better}.get(metric)
-    finding: Conclusion
-    if value is None:
-        finding = "nothing to compare"
-    elif value.p >= SIGNIFICANT:
-        finding = "no difference shown"
-    elif higher is None:
-        finding = "differs"
-    else:
-        finding = "better" if (value.difference > 0) == higher else "worse"
     return Compared(
         value=value,
         soft=_difference(soft_before, soft_after, groups),
-        finding=finding,
+        finding=_conclusion(value, higher),
         pairs=len(pairs.ids),
         scored=(pairs.scored[0], pairs.scored[1]),
         undefined=(pairs.count("undefined", ""), pairs.count("", "undefined")),
@@ -321,11 +375,22 @@ def _compared(metric: str, first: Result, second: Result, pairs: _Pairs) -> Comp
     )
 
 
+def _conclusion(value: Difference | None, higher_is_better: bool | None) -> Conclusion:
+    """Return what the difference shows, at p < 0.05."""
+    if value is None:
+        return "nothing to compare"
+    if value.p >= SIGNIFICANT:
+        return "no difference shown"
+    if higher_is_better is None:
+        return "differs"
+    return "better" if (value.difference > 0) == higher_is_better else "worse"
+
+
 def _moved_most(pairs: _Pairs) -> tuple[LargestChange, ...]:
     before, after, soft_before, soft_after = pairs.scores
     differing = [i for i in range(len(pairs.ids)) if soft_before[i] != soft_after[i]]
     # Of equal changes the first ones come first.
-    largest = nsmallest(MOST_MOVED, differing, key=lambda i: -abs(soft_after[i] - soft_before[i]))
+    largest = nsmallest(MAX_MOVED, differing, key=lambda i: -abs(soft_after[i] - soft_before[i]))
     return tuple(
         LargestChange(pairs.ids[i], before[i], after[i], soft_before[i], soft_after[i]) for i in largest
     )
@@ -339,11 +404,11 @@ def _difference(
     if not before:
         return None
     changes = [b - a for a, b in zip(before, after, strict=True)]
-    a, b, difference = (sum(numbers) / len(changes) for numbers in (before, after, changes))
+    count = len(changes)
     return Difference(
-        a,
-        b,
-        difference,
+        a=sum(before) / count,
+        b=sum(after) / count,
+        difference=sum(changes) / count,
         interval=difference_interval(changes, groups),
         p=paired_permutation_test(changes, groups),
         differing=len(differing(changes, groups)),
@@ -354,7 +419,7 @@ def _cells(difference: Difference | None) -> list[str]:
     if difference is None:
         return ["-"] * 5
     interval = " to ".join(map(_signed, difference.interval)) if difference.interval else "-"
-    p = f"< {LEAST_P}" if difference.p < LEAST_P else digits(difference.p, SIGNIFICANT)
+    p = f"< {MIN_SHOWN_P}" if difference.p < MIN_SHOWN_P else digits(difference.p, SIGNIFICANT)
     return [number(difference.a), number(difference.b), _signed(difference.difference), interval, p]
 
 

@@ -13,10 +13,10 @@ from localeval.judgements.bindings import Binding
 from localeval.judgements.support import Verdict
 
 # The largest slope, and the inverse of the smallest: a few labels without a mistake would give more.
-STEEPEST = 8.0
+MAX_SLOPE = 8.0
 # The standard deviation of the normal prior on the weights of lexical evidence: a hundred labels outweigh it,
 # ten do not.
-USUAL = 2.0
+PRIOR_DEVIATION = 2.0
 # The verdicts on each response's statements, at least one, with raw probabilities.
 Responses = Sequence[Sequence[Verdict]]
 Weights = npt.NDArray[np.float64]
@@ -29,7 +29,8 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     It is a sigmoid of logits, fitted to smoothed targets (Platt 1999). Where all verdicts have full coverage
     and no unknown number it is Platt's scaling.
 
-    P(all supported) is a least value (see `all_supported`), and its gradient that of the group which has it.
+    P(all supported) is the lowest value of groups of statements (see `all_supported`); its gradient is the
+    gradient of the group that has it.
     """
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
@@ -38,9 +39,10 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     features = np.array([features_of(verdict) for verdict in verdicts])
     lengths = np.array([len(response) for response in responses])
     starts = np.cumsum(lengths) - lengths
-    good, bad = sum(labels), len(labels) - sum(labels)
+    good = sum(labels)
+    bad = len(labels) - good
     targets = np.where(np.asarray(labels) == 1, (good + 1) / (good + 2), 1 / (bad + 2))
-    prior = USUAL**-2
+    prior = PRIOR_DEVIATION**-2
     penalty = np.array([0, prior, prior, prior, 0]) / len(labels)
 
     response_of = np.repeat(np.arange(len(lengths)), lengths)
@@ -65,7 +67,7 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     # A weight that no verdict has a feature for is 0.
     binding_bound = 20 if np.any(features[:, 3]) else 0
     bounds = [
-        (1 / STEEPEST, STEEPEST),
+        (1 / MAX_SLOPE, MAX_SLOPE),
         (0, bound),
         (-bound, 0),
         (0, binding_bound),

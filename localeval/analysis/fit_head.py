@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,12 +22,17 @@ from localeval.fitted.logits import sigmoid
 from localeval.judgements.reading import MIN_LONG_SENTENCES, Places, split_words
 from localeval.text.sentences import Sentence
 
-COMPONENTS = 256  # of a word's state
-# The inverse of the ridge penalty on the weights, and how much weaker it is on those of an `Overlap`.
-STRENGTH, OVERLAP = 1.25e-4, 3.0
-WORD_SHARPNESS = 2.0  # of the soft minimum of words
-SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of that of sentences
-LEAST_SLOPE = 0.01  # of an answer's map: labels that turn the order of the sentences teach nothing
+# Principal components of a word's state.
+COMPONENTS = 256
+# The ridge penalty on the weights, and the factor by which the numbers of an `Overlap` are scaled up,
+# which makes the penalty on their weights a ninth.
+RIDGE = 8000
+OVERLAP_SCALE = 3.0
+# The sharpness of the soft minimum over words, and those that are tried for the soft minimum over sentences.
+WORD_SHARPNESS = 2.0
+SENTENCE_SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)
+# Of an answer's map: labels that turn the order of the sentences teach nothing.
+MIN_SLOPE = 0.01
 
 Array = npt.NDArray[Any]
 
@@ -41,67 +46,94 @@ def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[heads
     are cross-validated: an answer is decided by a fit on other groups. Raises InputError if all answers of a
     label are of one group.
     """
-    labels, groups = [answer.label for answer in readings], [answer.group for answer in readings]
-    languages = [answer.language for answer in readings]
-    assigned = folds(labels, groups)
+    labels = [answer.label for answer in readings]
+    assigned = folds(labels, [answer.group for answer in readings])
     if assigned is None:
         raise InputError("all answers of a label are of one group; a head needs several.")
     fold = np.asarray(assigned)
     pieces, mean, axes = _pieces(readings)
-    per_answer: list[list[float]] = [[] for _ in readings]
-    for part in np.unique(fold):
-        fitted_map = _fit_map([piece for piece in pieces if fold[piece.answer] != part])
-        for piece in pieces:
-            if fold[piece.answer] == part and not piece.is_whole:
-                per_answer[piece.answer].append(fitted_map.of(piece))
-    shares = [0.0] * len(readings)
-    for part in np.unique(fold):
-        minimums = _soft_minimums(per_answer, labels, languages, np.flatnonzero(fold != part))
-        for i in np.flatnonzero(fold == part):
-            if languages[i] not in minimums:
-                raise InputError(f"all answers in {languages[i]} are of too few groups; a head needs more.")
-            shares[i] = sigmoid(minimums[languages[i]].of(per_answer[i]))
+    logits = _held_out_logits(pieces, fold)
+    shares = _held_out_shares(readings, logits, fold)
     fitted_map = _fit_map(pieces)
     weights = axes @ fitted_map.word
     word = heads.LinearMap(states=_rounded(weights), bias=round(fitted_map.bias - float(mean @ weights), 5))
+    minimums = _soft_minimums(logits, readings, np.arange(len(readings)))
     fitted = []
-    for code, answer in sorted(_soft_minimums(per_answer, labels, languages, np.arange(len(labels))).items()):
-        members = [i for i, language in enumerate(languages) if language == code]
-        member_labels, p = [labels[i] for i in members], [shares[i] for i in members]
-        draws = Bootstrap(member_labels, [groups[i] for i in members])
-        figures = {"auroc": draws.auroc(p), **draws.decisions([int(share >= 0.5) for share in p])}
-        figures |= draws.probabilities(p)
-        reported = ("auroc", "balanced_accuracy", "f1_0", "calibration_error")
+    for language, answer in sorted(minimums.items()):
+        members = [i for i, reading in enumerate(readings) if reading.language == language]
+        sentence = heads.SoftMinimum(
+            sharpness=fitted_map.sentence.sharpness,
+            slope=answer.slope,
+            bias=round(answer.slope * fitted_map.sentence.bias + answer.bias, 5),
+        )
         fitted.append(
             heads.Head(
                 judge=judge,
-                language=code,
+                language=language,
                 form=heads.FORM,
                 layer=layer,
                 word=word,
-                sentence=heads.SoftMinimum(
-                    sharpness=fitted_map.sentence.sharpness,
-                    slope=answer.slope,
-                    bias=round(answer.slope * fitted_map.sentence.bias + answer.bias, 5),
-                ),
+                sentence=sentence,
                 overlap=_rounded(answer.slope * fitted_map.overlap),
                 answer=heads.SoftMinimum(
                     sharpness=round(answer.sharpness / answer.slope, 5), conjunction=answer.conjunction
                 ),
-                long_answers=sum(len(per_answer[i]) >= MIN_LONG_SENTENCES for i in members),
-                fitted_on={
-                    "labels": len(members),
-                    "supported": sum(member_labels),
-                    "sources": dict(
-                        Counter(str(user_column(readings[i].sample, "source", "")) for i in members)
-                    ),
-                    "of_all": len(readings),
-                    "date": datetime.date.today().isoformat(),
-                },
-                figures=rounded({name: figures[name] for name in reported}),
+                long_answers=sum(len(logits[i]) >= MIN_LONG_SENTENCES for i in members),
+                fitted_on=_fitted_on([readings[i] for i in members], len(readings)),
+                figures=_figures([readings[i] for i in members], [shares[i] for i in members]),
             )
         )
     return fitted
+
+
+def _held_out_logits(pieces: Sequence[_Piece], fold: Array) -> list[list[float]]:
+    """Return for each answer the logits of its sentences, by a map that was fitted on the other folds."""
+    logits: list[list[float]] = [[] for _ in fold]
+    for part in np.unique(fold):
+        fitted_map = _fit_map([piece for piece in pieces if fold[piece.answer] != part])
+        for piece in pieces:
+            if fold[piece.answer] == part and not piece.is_whole:
+                logits[piece.answer].append(fitted_map.of(piece))
+    return logits
+
+
+def _held_out_shares(
+    readings: Sequence[Reading], logits: Sequence[Sequence[float]], fold: Array
+) -> list[float]:
+    """Return P(all supported) of each answer, by a soft minimum that was fitted on the other folds.
+
+    Raises InputError for a language without answers in these.
+    """
+    shares = [0.0] * len(readings)
+    for part in np.unique(fold):
+        minimums = _soft_minimums(logits, readings, np.flatnonzero(fold != part))
+        for i in np.flatnonzero(fold == part).tolist():
+            language = readings[i].language
+            if language not in minimums:
+                raise InputError(f"all answers in {language} are of too few groups; a head needs more.")
+            shares[i] = sigmoid(minimums[language].of(logits[i]))
+    return shares
+
+
+def _fitted_on(readings: Sequence[Reading], of_all: int) -> dict[str, Any]:
+    """Describe the labels of one language that a head was fitted on, of so many in all languages."""
+    return {
+        "labels": len(readings),
+        "supported": sum(answer.label for answer in readings),
+        "sources": dict(Counter(str(user_column(answer.sample, "source", "")) for answer in readings)),
+        "of_all": of_all,
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+def _figures(readings: Sequence[Reading], shares: Sequence[float]) -> dict[str, tuple[float, float, float]]:
+    """Return the figures of P(all supported) of answers by a fit on other groups."""
+    draws = Bootstrap([answer.label for answer in readings], [answer.group for answer in readings])
+    figures = {"auroc": draws.auroc(shares)}
+    figures |= draws.decisions([int(share >= 0.5) for share in shares])
+    figures |= draws.probabilities(shares)
+    reported = ("auroc", "balanced_accuracy", "f1_0", "calibration_error")
+    return rounded({name: figures[name] for name in reported})
 
 
 @dataclass(frozen=True)
@@ -143,22 +175,7 @@ def _pieces(readings: Sequence[Reading]) -> tuple[list[_Piece], Array, Array]:
     The components are the principal ones of the scaled states: with `COMPONENTS` of them a head ranks as well
     as with all, and fitting it takes a fraction of the memory.
     """
-    pieces = []
-    for i, reading in enumerate(readings):
-        places, contexts = Places(reading.text, 0), heads.Contexts(reading.sample.retrieved_contexts or [])
-        token_states, sentences = (
-            TokenValues(reading.states.astype(np.float32), reading.ends),
-            reading.sentences(),
-        )
-        parts = [(s, reading.label_of(s, len(sentences)), False) for s in sentences]
-        if parts[0][1] < 0:
-            parts.append((Sentence(reading.text, 0, len(reading.text)), reading.label, True))
-        for part, label, is_whole in parts:
-            words, is_marked = split_words(part), reading.wrong is not None
-            states = np.array([places.mean(token_states, *word) for word in words], np.float16)
-            word_labels = np.array([reading.is_right(*word) if is_marked else -1 for word in words])
-            overlap = np.array(contexts.overlap(part.text))
-            pieces.append(_Piece(i, label, is_whole, states, word_labels, overlap))
+    pieces = [piece for i, reading in enumerate(readings) for piece in _pieces_of(i, reading)]
     count = sum(len(piece.words) for piece in pieces)
     mean = sum(piece.words.sum(axis=0, dtype=float) for piece in pieces) / count
     covariance = np.zeros((len(mean), len(mean)))
@@ -166,10 +183,40 @@ def _pieces(readings: Sequence[Reading]) -> tuple[list[_Piece], Array, Array]:
         centred = (piece.words - mean).astype(np.float32)
         covariance += centred.T @ centred / count
     scale = np.sqrt(np.diag(covariance)) + 1e-6
-    _, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))  # in ascending order
+    # In ascending order of the eigenvalues.
+    _, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
     axes = vectors[:, -COMPONENTS:] / scale[:, None]
-    components = (((piece.words - mean) @ axes).astype(np.float32) for piece in pieces)
-    return [replace(piece, words=words) for piece, words in zip(pieces, components, strict=True)], mean, axes
+    components = [replace(piece, words=((piece.words - mean) @ axes).astype(np.float32)) for piece in pieces]
+    return components, mean, axes
+
+
+def _pieces_of(index: int, reading: Reading) -> Iterator[_Piece]:
+    """Yield the sentences of an answer, then the whole of it where its label decides no sentence."""
+    places = Places(reading.text, 0)
+    contexts = heads.Contexts(reading.sample.retrieved_contexts or [])
+    token_states = TokenValues(reading.states.astype(np.float32), reading.ends)
+
+    def piece(part: Sentence, label: int, is_whole: bool) -> _Piece:
+        words = split_words(part)
+        states = [places.mean(token_states, start, end) for start, end in words]
+        word_labels = [-1] * len(words)
+        if reading.wrong is not None:
+            word_labels = [reading.is_right(start, end) for start, end in words]
+        return _Piece(
+            answer=index,
+            label=label,
+            is_whole=is_whole,
+            words=np.array(states, np.float16),
+            word_labels=np.array(word_labels),
+            overlap=np.array(contexts.overlap(part.text)),
+        )
+
+    sentences = reading.sentences()
+    labels = [reading.label_of(sentence, len(sentences)) for sentence in sentences]
+    for sentence, label in zip(sentences, labels, strict=True):
+        yield piece(sentence, label, is_whole=False)
+    if labels[0] < 0:
+        yield piece(Sentence(reading.text, 0, len(reading.text)), reading.label, is_whole=True)
 
 
 def _fit_map(pieces: Sequence[_Piece]) -> _Map:
@@ -179,14 +226,20 @@ def _fit_map(pieces: Sequence[_Piece]) -> _Map:
     """
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
-    words, sizes = np.concatenate([x.words for x in pieces]), np.array([len(x.words) for x in pieces])
-    starts, piece_of = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
-    labels, word_labels = np.array([x.label for x in pieces]), np.concatenate([x.word_labels for x in pieces])
-    weights, word_weights = _balanced(labels), _balanced(word_labels) / 2
-    overlaps = np.array([x.overlap for x in pieces])
-    overlap_mean, overlap_scale = overlaps.mean(axis=0), (overlaps.std(axis=0) + 1e-6) / OVERLAP
+    words = np.concatenate([piece.words for piece in pieces])
+    sizes = np.array([len(piece.words) for piece in pieces])
+    starts = np.cumsum(sizes) - sizes
+    piece_of = np.repeat(np.arange(len(sizes)), sizes)
+    labels = np.array([piece.label for piece in pieces])
+    word_labels = np.concatenate([piece.word_labels for piece in pieces])
+    weights = _balanced(labels)
+    word_weights = _balanced(word_labels) / 2
+    overlaps = np.array([piece.overlap for piece in pieces])
+    overlap_mean = overlaps.mean(axis=0)
+    overlap_scale = (overlaps.std(axis=0) + 1e-6) / OVERLAP_SCALE
     overlaps = (overlaps - overlap_mean) / overlap_scale
-    width, penalty = words.shape[1], 1 / (STRENGTH * (labels >= 0).sum())
+    width = words.shape[1]
+    penalty = RIDGE / (labels >= 0).sum()
 
     def loss_and_gradient(x: Array) -> tuple[float, Array]:
         logits = (words @ x[:width].astype(np.float32)).astype(float) + x[-1]
@@ -223,33 +276,39 @@ def _logistic(logits: Array, labels: Array, weights: Array) -> tuple[float, Arra
 
 
 def _rounded(weights: Array) -> tuple[float, ...]:
-    return tuple(float(f"{weight:.4g}") for weight in weights)  # labels determine no more digits
+    """Round to four digits: labels determine no more."""
+    return tuple(float(f"{weight:.4g}") for weight in weights)
 
 
 def _soft_minimums(
-    logits: Sequence[Sequence[float]], labels: Sequence[int], languages: Sequence[str], which: Array
+    logits: Sequence[Sequence[float]], readings: Sequence[Reading], which: Array
 ) -> dict[str, heads.SoftMinimum]:
     """Fit for each language the soft minimum that makes the labels of the answers `which` most likely.
 
-    Only its bias depends on the language.
+    logits  of the sentences of each answer. Only the bias of the minimum depends on the language
     """
     from sklearn.linear_model import LogisticRegression
 
-    codes, targets = sorted({languages[i] for i in which}), [labels[i] for i in which]
-    indicators = np.array([[float(languages[i] == code) for code in codes] for i in which])
-    highest, best = -np.inf, dict[str, heads.SoftMinimum]()
-    for sharpness in SHARPNESS:
+    languages = sorted({readings[i].language for i in which})
+    targets = [readings[i].label for i in which]
+    indicators = np.array(
+        [[float(readings[i].language == language) for language in languages] for i in which]
+    )
+    highest = -np.inf
+    best: dict[str, heads.SoftMinimum] = {}
+    for sharpness in SENTENCE_SHARPNESS:
         minimum = heads.SoftMinimum(sharpness=sharpness, conjunction=True)
         features = np.column_stack([[minimum.of(logits[i]) for i in which], indicators])
         model = LogisticRegression(C=10.0, fit_intercept=False, max_iter=1000).fit(features, targets)
         likelihood = float(model.predict_log_proba(features)[np.arange(len(targets)), targets].mean())
-        if likelihood > highest:
-            slope, *biases = (round(float(weight), 5) for weight in model.coef_[0])
-            highest = likelihood
-            best = {
-                code: heads.SoftMinimum(
-                    sharpness=sharpness, slope=max(slope, LEAST_SLOPE), bias=bias, conjunction=True
-                )
-                for code, bias in zip(codes, biases, strict=True)
-            }
+        if likelihood <= highest:
+            continue
+        highest = likelihood
+        slope, *biases = (round(float(weight), 5) for weight in model.coef_[0])
+        best = {
+            language: heads.SoftMinimum(
+                sharpness=sharpness, slope=max(slope, MIN_SLOPE), bias=bias, conjunction=True
+            )
+            for language, bias in zip(languages, biases, strict=True)
+        }
     return best

@@ -11,15 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from xml.etree import ElementTree
 
-from localeval.analysis.compare import Compared, Comparison, compare
+from localeval.analysis.compare import Compared, Comparison, Difference, compare
 from localeval.errors import InputError, LocalevalError
-from localeval.metrics import METRICS
-from localeval.metrics.summary import SIGNIFICANT, Summary, choose_metrics, min_differing
+from localeval.metrics import find_metric
+from localeval.metrics.summary import SIGNIFICANT, Summary, min_differing
 from localeval.runs.result import Result
 from localeval.text.display import digits, printable, shorten
 
-_ROUNDING = 1e-9  # a mean of 0.8 may be stored as 0.7999999999999999
-_LEAST_SHARE = 0.5  # of the samples that the baseline scored: fewer do not represent the whole
+# A mean of 0.8 may be stored as 0.7999999999999999.
+_ROUNDING = 1e-9
+# Of the samples that the baseline scored: fewer do not represent the whole.
+_MIN_SHARE_COMPARED = 0.5
 
 # Where too few pairs differ for a test, a mean that fell by more than this is a miss. One sample of 20 that
 # falls from 1 to 0 moves the mean as far.
@@ -39,32 +41,34 @@ class Outcome:
     shown: bool = True
 
     def __str__(self) -> str:
-        state = "missed" if self.missed else "met" if self.shown else "not shown"
+        state = "met" if self.shown else "not shown"
+        if self.missed:
+            state = "missed"
         return f"gate {state}: {self.gate}: {self.found}"
 
 
 @dataclass(frozen=True)
-class Most:
+class MaxCount:
     """The most samples of a kind that a gate allows: a share of the samples, or a number of them.
 
-    >>> Most.read("--max-failed", "0.1").exceeded(2, of=16), Most.read("--max-failed", "2").exceeded(2, of=16)
-    (True, False)
+    >>> MaxCount.read("--max-failed", "0.1").exceeded(2, of=16)
+    True
+    >>> MaxCount.read("--max-failed", "2").exceeded(2, of=16)
+    False
     """
 
     limit: float
     is_share: bool = True
 
     @classmethod
-    def read(cls, option: str, text: str) -> Most:
+    def read(cls, option: str, text: str) -> MaxCount:
         """Parse "0.05" or "5%" as a share, and "3" as a number. Raises InputError for another form."""
         text = text.strip()
         if text.isdecimal():
             return cls(int(text), is_share=False)
-        number = text.removesuffix("%")
-        try:
-            limit = float(number) / (100 if number != text else 1)
-        except ValueError:
-            limit = math.nan
+        limit = _number_of(text.removesuffix("%"))
+        if text.endswith("%"):
+            limit /= 100
         if not 0 <= limit <= 1:
             raise InputError(
                 f"{option} {shorten(text)}: write a share of the samples, as 0.05 or 5%, or a number of "
@@ -74,8 +78,8 @@ class Most:
 
     def exceeded(self, count: int, of: int) -> bool:
         """Report whether `count` of so many samples are too many."""
-        most = self.limit * of if self.is_share else self.limit
-        return count > most + _ROUNDING
+        maximum = self.limit * of if self.is_share else self.limit
+        return count > maximum + _ROUNDING
 
     def __str__(self) -> str:
         return f"{100 * self.limit:g} %" if self.is_share else f"{self.limit:g}"
@@ -91,20 +95,20 @@ class Limits:
     broken     of these samples, those that failed now
     """
 
-    failed: Most = Most(0.05)
-    undefined: Most = Most(0.5)
-    stopped: Most = Most(0.05)
-    broken: Most = Most(0.05)
+    failed: MaxCount = MaxCount(0.05)
+    undefined: MaxCount = MaxCount(0.5)
+    stopped: MaxCount = MaxCount(0.05)
+    broken: MaxCount = MaxCount(0.05)
 
     @classmethod
     def read(cls, max_failed: str | None = None, max_undefined: str | None = None) -> Limits:
         """Parse the options --max-failed and --max-undefined; None is the default. Raises InputError."""
         limits = cls()
         if max_failed is not None:
-            failed = Most.read("--max-failed", max_failed)
+            failed = MaxCount.read("--max-failed", max_failed)
             limits = replace(limits, failed=failed, broken=failed)
         if max_undefined is not None:
-            undefined = Most.read("--max-undefined", max_undefined)
+            undefined = MaxCount.read("--max-undefined", max_undefined)
             limits = replace(limits, undefined=undefined, stopped=undefined)
         return limits
 
@@ -132,23 +136,24 @@ class Bound:
         >>> Bound.read("faithfulness:lower=0.75")
         Bound(metric='faithfulness', limit=0.75, soft=False, end=True, over=False)
         """
-        option, side = ("--fail-over", "upper") if over else ("--fail-under", "lower")
+        option = "--fail-over" if over else "--fail-under"
+        side = "upper" if over else "lower"
         name, _, number = text.partition("=")
-        metric, *parts = name.strip().split(":")
-        try:
-            limit = float(number)
-        except ValueError:
-            limit = -1.0
+        metric_name, *parts = name.strip().split(":")
+        limit = _number_of(number)
         if not 0 <= limit <= 1 or parts not in ([], ["soft"], [side], ["soft", side]):
             raise InputError(
                 f"{option} {shorten(text)}: write METRIC=NUMBER, METRIC:soft=NUMBER or METRIC:{side}=NUMBER, "
                 "with a number from 0 to 1."
             )
-        choose_metrics([metric])
-        if METRICS[metric].higher_is_better == over:
-            better, other = ("higher", "--fail-under") if over else ("lower", "--fail-over")
-            raise InputError(f"{option} {shorten(text)}: of {metric}, {better} is better; use {other}.")
-        return cls(metric, limit, "soft" in parts, side in parts, over)
+        metric = find_metric(metric_name)
+        if metric.higher_is_better and over:
+            raise InputError(
+                f"{option} {shorten(text)}: of {metric_name}, higher is better; use --fail-under."
+            )
+        if not metric.higher_is_better and not over:
+            raise InputError(f"{option} {shorten(text)}: of {metric_name}, lower is better; use --fail-over.")
+        return cls(metric.name, limit, soft="soft" in parts, end=side in parts, over=over)
 
     def check(self, result: Result, limits: Limits = DEFAULT_LIMITS) -> Outcome:
         """Check the bound on a result. Raises InputError where the result has no such metric.
@@ -160,22 +165,32 @@ class Bound:
         counts = (
             f"({mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed, {skipped} skipped)"
         )
-        interval = mean.soft_interval if self.soft else mean.interval
-        center = mean.soft if self.soft else mean.value
-        measured = (interval and interval[self.over]) if self.end else center
+        measured = self._measured(mean)
         if measured is None:
             return Outcome(str(self), f"no value to check {counts}", missed=True)
         excess = measured - self.limit if self.over else self.limit - measured
-        text = _against(measured, self.limit)
         too_many = _too_many(mean, skipped, limits)
-        found = "; ".join([f"{text} {counts}", *too_many])
+        found = "; ".join([f"{_against(measured, self.limit)} {counts}", *too_many])
         return Outcome(str(self), found, missed=excess > _ROUNDING or bool(too_many))
 
+    def _measured(self, mean: Summary) -> float | None:
+        """Return the number that is held against the limit; None where no sample, or only one, was scored."""
+        if not self.end:
+            return mean.soft if self.soft else mean.value
+        interval = mean.soft_interval if self.soft else mean.interval
+        if interval is None:
+            return None
+        low, high = interval
+        return high if self.over else low
+
     def __str__(self) -> str:
-        end = ("upper" if self.over else "lower") + " end of the 95 % interval of the " if self.end else ""
-        soft = "soft " if self.soft else ""
+        number = "soft mean" if self.soft else "mean"
+        if self.end:
+            side = "upper" if self.over else "lower"
+            number = f"{side} end of the 95 % interval of the {number}"
+        relation = "at most" if self.over else "at least"
         limit = str(self.limit).removesuffix(".0")
-        return f"{self.metric}: {end}{soft}mean {'at most' if self.over else 'at least'} {limit}"
+        return f"{self.metric}: {number} {relation} {limit}"
 
 
 def count_gates(result: Result, metrics: Sequence[str], limits: Limits) -> list[Outcome]:
@@ -189,6 +204,14 @@ def count_gates(result: Result, metrics: Sequence[str], limits: Limits) -> list[
         too_many = _too_many(mean, skipped, limits)
         outcomes.append(Outcome(gate, "; ".join([found, *too_many]), missed=bool(too_many)))
     return outcomes
+
+
+def _number_of(text: str) -> float:
+    """Return the number in a text, or nan, which lies in no range."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _against(number: float, limit: float) -> str:
@@ -233,17 +256,13 @@ class Drop:
         """
         name, _, number = text.strip().partition("=")
         metric, *parts = name.split(":")
-        try:
-            limit = float(number)
-        except ValueError:
-            limit = -1.0
+        limit = _number_of(number)
         if not 0 <= limit <= 1:
             raise InputError(
                 f"--fail-on-drop {shorten(text)}: write METRIC:drop=NUMBER or METRIC:soft:drop=NUMBER, with "
                 "a number from 0 to 1."
             )
-        choose_metrics([metric])
-        return cls(metric, limit, "soft" in parts)
+        return cls(find_metric(metric).name, limit, soft="soft" in parts)
 
 
 def gates_against(
@@ -261,7 +280,8 @@ def gates_against(
         compared = compare(baseline, result)
     except LocalevalError as error:
         return [Outcome(f"no drop from {printable(where)}", str(error), missed=True)], ()
-    warnings, not_compared = list(compared.warnings), "none of them is compared"
+    warnings = list(compared.warnings)
+    not_compared = "none of them is compared"
     if compared.only_a or compared.only_b:
         unpaired = f"samples in that run alone: {compared.only_a}, in this one alone: {compared.only_b}"
         warnings.append(f"{unpaired}; {not_compared}")
@@ -299,40 +319,50 @@ def drop_gates(
 
 def _drop_gate(metric: str, comparison: Compared, where: str, bound: Drop | None, lost: list[str]) -> Outcome:
     """Check the mean of one metric, against `bound` or by a test; `lost` are other reasons for a miss."""
-    soft = "soft " if bound and bound.soft else ""
     gate = f"{metric}: no drop from {where}"
+    difference = comparison.value
     if bound is not None:
+        soft = "soft " if bound.soft else ""
         gate = f"{metric}: {soft}mean at most {bound.limit:g} worse than in {where}"
-    difference = comparison.soft if soft else comparison.value
+        difference = comparison.soft if bound.soft else comparison.value
     if difference is None:
         return Outcome(gate, "; ".join(["no sample was scored in both runs", *lost]), missed=True)
     means = (
         f"over {comparison.pairs} of {comparison.scored[0]} samples ({difference.a:.4f} before, "
         f"{difference.b:.4f} now, p = {digits(difference.p, SIGNIFICANT)})"
     )
-    drop = difference.difference if comparison.higher_is_better is False else -difference.difference
-    if comparison.higher_is_better is None:
-        drop = abs(difference.difference)
+    drop = _drop_of(difference, comparison.higher_is_better)
     if bound is not None:
         exceeds = drop - bound.limit > _ROUNDING
         found = f"{_against(drop, bound.limit)} worse" if drop > _ROUNDING else "not worse"
         return Outcome(gate, "; ".join([f"{found} {means}", *lost]), missed=exceeds or bool(lost))
-    fewest = min_differing(SIGNIFICANT)
-    if difference.differing < fewest and drop > _ROUNDING:
-        units = "groups" if comparison.groups else "samples"
-        found = (
-            f"a drop can't be shown, as {difference.differing} {units} differ, and {fewest} must; "
-            f"{_against(drop, _UNTESTED_DROP)} worse {means}"
-        )
-        missed = drop - _UNTESTED_DROP > _ROUNDING
-        if missed:
+    is_small = drop - _UNTESTED_DROP <= _ROUNDING
+    if difference.differing < min_differing(SIGNIFICANT) and drop > _ROUNDING:
+        if not is_small:
             lost = [f"so a mean that fell by more than {_UNTESTED_DROP} is a miss", *lost]
-        return Outcome(gate, "; ".join([found, *lost]), missed=missed or bool(lost), shown=False)
+        found = f"{_not_tested(comparison, difference)}; {_against(drop, _UNTESTED_DROP)} worse {means}"
+        return Outcome(gate, "; ".join([found, *lost]), missed=bool(lost), shown=False)
     found = f"{comparison.finding} {means}"
     worse = comparison.finding in ("worse", "differs")
-    # The mean fell, and the test did not show that this is more than chance: nor is it shown that it is not.
-    shown = drop - _UNTESTED_DROP <= _ROUNDING
-    return Outcome(gate, "; ".join([found, *lost]), missed=worse or bool(lost), shown=shown)
+    # Where the mean fell, and the test did not show that this is more than chance, it is not shown either
+    # that it is no more than chance.
+    return Outcome(gate, "; ".join([found, *lost]), missed=worse or bool(lost), shown=is_small)
+
+
+def _drop_of(difference: Difference, higher_is_better: bool | None) -> float:
+    """Return by how much the mean got worse, below 0 where it got better.
+
+    Where it is not known what is better, it is how much the mean changed.
+    """
+    if higher_is_better is None:
+        return abs(difference.difference)
+    return -difference.difference if higher_is_better else difference.difference
+
+
+def _not_tested(comparison: Compared, difference: Difference) -> str:
+    units = "groups" if comparison.groups else "samples"
+    minimum = min_differing(SIGNIFICANT)
+    return f"a drop can't be shown, as {difference.differing} {units} differ, and {minimum} must"
 
 
 def _lost(comparison: Compared, paired: int, limits: Limits) -> list[str]:
@@ -345,7 +375,7 @@ def _lost(comparison: Compared, paired: int, limits: Limits) -> list[str]:
     if limits.undefined.exceeded(comparison.undefined[1], paired):
         undefined = f"{comparison.undefined[1]} of {paired} are undefined now"
         lost.append(f"{undefined}, more than {limits.undefined} (--max-undefined)")
-    if comparison.pairs < _LEAST_SHARE * before:
+    if comparison.pairs < _MIN_SHARE_COMPARED * before:
         lost.append("fewer than half of the samples were scored again")
     if limits.stopped.exceeded(comparison.stopped, before):
         lost.append(

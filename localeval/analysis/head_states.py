@@ -30,8 +30,10 @@ from localeval.text.sentences import Sentence, has_words
 
 # Labelled answers needed: in total, as a head of fewer learns little more than to count shared words; and in
 # each language, for which P(all supported) is fitted separately.
-FEWEST, FEWEST_OF_EACH = 300, 75
-OF_LANGUAGE = 100, 25
+MIN_ANSWERS = 300
+MIN_OF_EACH_LABEL = 75
+MIN_ANSWERS_OF_LANGUAGE = 100
+MIN_OF_EACH_LABEL_OF_LANGUAGE = 25
 
 
 @dataclass(frozen=True)
@@ -102,12 +104,14 @@ def labelled(samples: Sequence[Sample], where: str) -> list[Labelled]:
     """
     answers = []
     for sample in samples:
-        text, value = response_of(sample), read_label(sample, where)
+        value = read_label(sample, where)
+        text = response_of(sample)
         language = language_of(sample)
         if has_words(text) and sample.retrieved_contexts and language in LANGUAGES:
             marked = _marked(sample, where)
             if not marked and value == 0:
-                marked = None  # wrong, and nobody marked where
+                # It is wrong, and nobody marked where.
+                marked = None
             answers.append(Labelled(sample, value, group(sample), language, marked))
     check_enough(answers, where)
     return answers
@@ -115,18 +119,26 @@ def labelled(samples: Sequence[Sample], where: str) -> list[Labelled]:
 
 def check_enough(answers: Sequence[Labelled], where: str) -> None:
     """Raise InputError for too few answers, in all or in a language, or if a label has a single group."""
-    for code, fewest, of_each in (("", FEWEST, FEWEST_OF_EACH), *((x, *OF_LANGUAGE) for x in LANGUAGES)):
-        members = [answer for answer in answers if code in ("", answer.language)]
-        wrong, right = ([x.sample for x in members if x.label == label] for label in (0, 1))
-        what = f"answers in {code}" if code else "answers"
-        if (members or not code) and (len(members) < fewest or min(len(wrong), len(right)) < of_each):
-            raise InputError(
-                f"{where}: {len(right)} {what} with label 1 and {len(wrong)} with label 0 are too few "
-                "for a head, which would only learn to count shared words; "
-                f"label {fewest}, {of_each} of each."
-            )
-        for label, samples_with in enumerate((wrong, right) if members else ()):
-            check_groups(samples_with, f"{what} with label {label}", where)
+    _check_number(answers, "answers", MIN_ANSWERS, MIN_OF_EACH_LABEL, where)
+    for language in LANGUAGES:
+        members = [answer for answer in answers if answer.language == language]
+        if members:
+            name = f"answers in {language}"
+            _check_number(members, name, MIN_ANSWERS_OF_LANGUAGE, MIN_OF_EACH_LABEL_OF_LANGUAGE, where)
+
+
+def _check_number(answers: Sequence[Labelled], what: str, minimum: int, min_of_each: int, where: str) -> None:
+    """Raise InputError for too few answers, in all or with a label, or if a label has a single group."""
+    wrong = [answer.sample for answer in answers if answer.label == 0]
+    right = [answer.sample for answer in answers if answer.label == 1]
+    if len(answers) < minimum or min(len(wrong), len(right)) < min_of_each:
+        raise InputError(
+            f"{where}: {len(right)} {what} with label 1 and {len(wrong)} with label 0 are too few "
+            "for a head, which would only learn to count shared words; "
+            f"label {minimum}, {min_of_each} of each."
+        )
+    check_groups(wrong, f"{what} with label 0", where)
+    check_groups(right, f"{what} with label 1", where)
 
 
 def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
@@ -134,14 +146,16 @@ def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
 
     Raises InputError for a span that lies outside of it.
     """
-    value, text = user_column(sample, "hallucination_spans"), response_of(sample)
+    value = user_column(sample, "hallucination_spans")
     if value is None:
         return None
-    offset = (sample.response or "").rfind(text)  # the length of the model's reasoning, which is not judged
+    text = response_of(sample)
+    # The length of the model's reasoning, which is not judged.
+    offset = (sample.response or "").rfind(text)
     marks = value if isinstance(value, list) else [value]
-    pairs = [(x.get("start"), x.get("end")) for x in marks if isinstance(x, dict)]
-    spans = tuple((a - offset, b - offset) for a, b in pairs if type(a) is type(b) is int)
-    is_inside = offset >= 0 and all(0 <= a <= b <= len(text) for a, b in spans)
+    pairs = [(mark.get("start"), mark.get("end")) for mark in marks if isinstance(mark, dict)]
+    spans = tuple((start - offset, end - offset) for start, end in pairs if type(start) is type(end) is int)
+    is_inside = offset >= 0 and all(0 <= start <= end <= len(text) for start, end in spans)
     if len(spans) < len(marks) or (spans and not is_inside):
         raise InputError(
             f"{where}: sample {shorten(sample.id, 40)} has the hallucination_spans "
@@ -166,24 +180,37 @@ def compute_states(
     folder = cache / f"{model_sha256[:16]}-{heads.READING}-{layer}"
     with writing_to(folder, "judge's states"):
         folder.mkdir(parents=True, exist_ok=True)
-    readings, samples = [], [item.sample for item in answers]
-    for done, item in enumerate(answers, 1):
-        context = heads.context_text(item.sample.retrieved_contexts or [])
-        question = heads.question_text(item.sample.user_input)
-        key = hashlib.sha256("\0".join((context, question, item.text)).encode("utf-8", "replace")).hexdigest()
-        file = folder / f"{key[:32]}.safetensors"
+    samples = [answer.sample for answer in answers]
+    readings = []
+    for done, answer in enumerate(answers, 1):
         with suppress(ContextTooLong):
-            try:
-                data = load_file(file)
-            except (OSError, SafetensorError):
-                result = engine.read(context, question + item.text, layer)
-                offset = len(question.encode("utf-8", "replace"))
-                first = result.tokens(offset, offset + 1).start
-                states = np.ascontiguousarray(result.values[first:].astype(np.float16))
-                data = {"states": states, "ends": np.array(result.ends[first:]) - offset}
-                with writing_to(folder, "judge's states"):
-                    replace_bytes(file, save(data))
-            readings.append(Reading(**vars(item), states=data["states"], ends=tuple(data["ends"].tolist())))
+            states, ends = _states_of(engine, layer, answer, folder)
+            readings.append(Reading(**vars(answer), states=states, ends=ends))
         if progress is not None:
             progress(done, samples)
     return readings
+
+
+def _states_of(
+    engine: TreeEngine, layer: int, answer: Labelled, folder: Path
+) -> tuple[npt.NDArray[np.float16], tuple[int, ...]]:
+    """Return the states of the response's tokens, and where each token ends, from the cache or the engine.
+
+    Raises ContextTooLong.
+    """
+    context = heads.context_text(answer.sample.retrieved_contexts or [])
+    question = heads.question_text(answer.sample.user_input)
+    text = "\0".join((context, question, answer.text))
+    key = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    file = folder / f"{key[:32]}.safetensors"
+    try:
+        data = load_file(file)
+    except (OSError, SafetensorError):
+        result = engine.read(context, question + answer.text, layer)
+        offset = len(question.encode("utf-8", "replace"))
+        first = result.tokens(offset, offset + 1).start
+        states = np.ascontiguousarray(result.values[first:].astype(np.float16))
+        data = {"states": states, "ends": np.array(result.ends[first:]) - offset}
+        with writing_to(folder, "judge's states"):
+            replace_bytes(file, save(data))
+    return data["states"], tuple(data["ends"].tolist())

@@ -69,19 +69,16 @@ class Reasons:
             return "source"
         if is_question(text):
             return "question" if self._asks_what_is_known(unit) else None
-        plain = without_marks(text)
-        if is_courtesy(plain, self._question.text):
-            return "courtesy"
-        if is_refusal(plain, self._question.text):
-            return "refusal"
-        if is_question(plain) and _asks_only(plain, self._question.known):
-            # The number of a passage stands behind its question mark.
-            return "question"
+        return _of_sentence(without_marks(text), self._question) or self._of_form(unit)
+
+    def _of_form(self, unit: Unit) -> Reason | None:
+        """Return why a heading, title, lead-in or pointer is not judged, or None for any other sentence."""
         if unit.introduces():
             return self._of_heading(unit)
+        plain = without_marks(unit.text)
         if points_around(plain) and not is_complete(plain):
             return _of_words(plain, self._known_to_heading(plain))
-        is_open = is_lead_in(text) or unit.is_title or is_source_heading(text)
+        is_open = is_lead_in(unit.text) or unit.is_title or is_source_heading(unit.text)
         if is_open and not unit.below and not content_of(plain):
             return "frames"
         return None
@@ -179,6 +176,18 @@ class Reasons:
 def content_of(text: str) -> tuple[str, ...]:
     """Return the words of `text` that say more than that something is said."""
     return content(text, "function", "frames")
+
+
+def _of_sentence(plain: str, question: AskedQuestion) -> Reason | None:
+    """Return why a whole sentence, without marks, is not judged, or None."""
+    if is_courtesy(plain, question.text):
+        return "courtesy"
+    if is_refusal(plain, question.text):
+        return "refusal"
+    # The number of a passage stands behind its question mark.
+    if is_question(plain) and _asks_only(plain, question.known):
+        return "question"
+    return None
 
 
 def _of_words(plain: str, known: frozenset[str]) -> Reason | None:

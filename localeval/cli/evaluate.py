@@ -24,8 +24,8 @@ from localeval.report.progress import live_line
 from localeval.report.text import language_warnings, notes_on_texts
 from localeval.runs.evaluate import evaluate, metrics_for, missing_models, plan
 from localeval.runs.folder import REPORT, RESULTS, check_default
+from localeval.runs.pool import threads_each
 from localeval.runs.result import Result
-from localeval.runs.workers import threads_each
 from localeval.samples import FORMATS, Samples, read_samples
 from localeval.system.terminal import say
 from localeval.text.display import escaped_json, shorten

@@ -22,7 +22,7 @@ from localeval.analysis.gates import (
     drop_gates,
     gates_against,
 )
-from localeval.cli.options import RESCORING, pop_options
+from localeval.cli.options import JSON, RESCORING, pop_options
 from localeval.cli.output_files import JUNIT, OUTPUT_FILE, PAGE, SCORES, check_output_file
 from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
@@ -32,11 +32,12 @@ from localeval.report import formats
 from localeval.report.progress import live_line
 from localeval.report.text import as_text, explain_reasons
 from localeval.runs import folder
+from localeval.runs.cost import cost_table, judgement_costs
 from localeval.runs.rescore import rescore
-from localeval.runs.result import Result, results_text
+from localeval.runs.result import Result
+from localeval.runs.results_file import results_text
 from localeval.runs.shards import merge
 from localeval.runs.verify import verify
-from localeval.samples.json_files import JSON
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import drop_output, say
 from localeval.text.display import escaped_json
@@ -203,8 +204,17 @@ _RUN = click.argument("run", type=click.Path(path_type=Path))
     type=OUTPUT_FILE,
     help="Path of the page.  [default: report.html in the run's folder]",
 )
-def report_command(run: Path, html: Path | None) -> None:
+@click.option(
+    "--cost",
+    "only_cost",
+    is_flag=True,
+    help="Show the time and the tokens of each judgement instead; write nothing.",
+)
+def report_command(run: Path, html: Path | None, only_cost: bool) -> None:
     """RUN is the folder of a finished run; no model is needed."""
+    if only_cost:
+        click.echo(cost_table(judgement_costs(run)))
+        return
     check_output_file("html", PAGE, own=run / folder.REPORT)
     result = folder.load(run)
     title = run.resolve().name

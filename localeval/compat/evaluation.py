@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count
@@ -13,19 +14,19 @@ from typing import Annotated, Any
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from localeval.compat.kept_run import KeptRun, folders_of
-from localeval.compat.metrics import OPENED, Model, OriginalMetric, as_columns, close
+from localeval.compat.metrics import LOG, OPENED, Model, OriginalMetric, as_columns, close
 from localeval.engine.interface import EmbeddingModel
-from localeval.engine.prefix_cache import LOG
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.metrics.signature import Signature
-from localeval.metrics.summary import judgements_for
+from localeval.metrics.sample_result import SampleResult
 from localeval.report.progress import live_line
 from localeval.report.tables import renamed
 from localeval.report.text import language_warnings
-from localeval.runs.result import Result, SampleResult
-from localeval.samples import Sample, check_columns, is_table, read_samples
+from localeval.runs import folder as run_folder
+from localeval.runs.evaluate import NetworkCount, RunSetup, score_run
+from localeval.runs.pool import InProcessPool
+from localeval.runs.result import Result
+from localeval.samples import Sample, Samples, check_columns, is_table, read_samples
 from localeval.system.arguments import STRICT, Int, Number, Settings
 from localeval.text.display import shorten
 
@@ -34,9 +35,9 @@ from localeval.text.display import shorten
 class RunConfig(Settings):
     """Settings of an evaluation. Raises InputError for a timeout that is not above 0.
 
-    timeout  seconds for all judgements of a sample that a metric needs, with loading the model for the first
-             sample; None for no limit. The judgement that exceeds it is finished, none follows it, and the
-             score is *failed*, `timeout`
+    timeout  seconds for all judgements of a sample that a metric needs, without loading models; None for no
+             limit. The judgement that exceeds it is finished, none follows it, and the score is *failed*,
+             `timeout`
     seed     of every draw; None for that of the metric
 
     The other fields are accepted and have no effect.
@@ -68,19 +69,7 @@ class EvaluationDataset:
         if is_table(samples) or isinstance(samples, Mapping) or not is_sequence:
             samples = read_samples(samples)  # which refuses what is no data set
         rows = [as_columns(item) for item in samples]
-        given = [row.get("id") if isinstance(row, Mapping) else getattr(row, "id", None) for row in rows]
-        ids = ["" if value is None else str(value) for value in given]
-        used, seen = {*ids}, set[str]()
-        free_ids = (number for number in map(str, count(len(rows) + 1)) if number not in used)
-        for i, (row, row_id) in enumerate(zip(rows, ids, strict=True)):
-            # Data sets that were joined may have numbered their samples alike, or as a new row is numbered.
-            is_taken = row_id in seen or (not row_id and str(i + 1) in used)
-            if is_taken and isinstance(row, Sample):
-                rows[i] = row.model_copy(update={"id": next(free_ids)})
-            elif is_taken and not row_id and isinstance(row, Mapping):
-                rows[i] = {**row, "id": next(free_ids)}
-            seen |= {row_id} - {""}
-        self.samples: list[Sample] = [*read_samples(rows)]
+        self.samples: list[Sample] = list(read_samples(_numbered(rows)))
 
     @classmethod
     def from_jsonl(cls, path: str | Path) -> EvaluationDataset:
@@ -112,6 +101,34 @@ class EvaluationDataset:
         return f"EvaluationDataset(features={self.features()}, len={len(self)})"
 
 
+def _numbered(rows: list[Any]) -> list[Any]:
+    """Return the rows with a free number as the id of each row that would get the id of another one.
+
+    Data sets that were joined may have numbered their samples alike, or as a new row is numbered.
+    """
+    ids = [_given_id(row) for row in rows]
+    used = set(ids)
+    free_ids = (number for number in map(str, count(len(rows) + 1)) if number not in used)
+    seen: set[str] = set()
+    numbered = []
+    for position, (row, row_id) in enumerate(zip(rows, ids, strict=True), 1):
+        is_taken = row_id in seen if row_id else str(position) in used
+        if is_taken and isinstance(row, Sample):
+            row = row.model_copy(update={"id": next(free_ids)})
+        elif is_taken and not row_id and isinstance(row, Mapping):
+            row = {**row, "id": next(free_ids)}
+        numbered.append(row)
+        if row_id:
+            seen.add(row_id)
+    return numbered
+
+
+def _given_id(row: Any) -> str:
+    """Return the id that a row has; "" for none."""
+    value = row.get("id") if isinstance(row, Mapping) else getattr(row, "id", None)
+    return "" if value is None else str(value)
+
+
 class EvaluationResult:
     """The scores of a data set; printed as the means, such as `{'faithfulness': 0.9090}`.
 
@@ -120,7 +137,8 @@ class EvaluationResult:
     """
 
     def __init__(self, judged: dict[str, list[SampleResult]], dataset: EvaluationDataset) -> None:
-        self.judged, self.dataset = judged, dataset
+        self.judged = judged
+        self.dataset = dataset
         self.scores: list[dict[str, float]] = [{} for _ in dataset]
         for column, sample_results in judged.items():
             for row, sample_result in zip(self.scores, sample_results, strict=True):
@@ -174,64 +192,114 @@ def evaluate(
     without a score are logged with the reason, as are samples in a language that a model does not read.
     Raises InputError or ModelError before any sample is judged.
     """
-    if isinstance(dataset, str | Path):
-        data = EvaluationDataset.from_jsonl(dataset)
-    else:
-        data = dataset if isinstance(dataset, EvaluationDataset) else EvaluationDataset(dataset)
-    chosen = [copy.copy(metric) for metric in metrics] if isinstance(metrics, Iterable) else []
-    if not chosen or not all(isinstance(metric, OriginalMetric) for metric in chosen):
-        raise InputError(
-            f"metrics is {shorten(repr(metrics), 60)}; give a list of metrics, as [Faithfulness()]."
-        )
-    judged: dict[str, list[SampleResult]] = {metric.column: [] for metric in chosen}
-    if len(judged) < len(chosen):
-        raise InputError(f"two metrics have one name ({', '.join(judged)}); give one another with name=.")
+    data = _read_dataset(dataset)
+    chosen = _choose(metrics, data, llm, embeddings)
     config = run_config or RunConfig(timeout=None)
-    seed = {} if config.seed is None else {"seed": config.seed}
-    for metric in chosen:
-        metric.llm = llm if metric.llm is None else metric.llm
-        metric.embedding_model = embeddings if metric.embedding_model is None else metric.embedding_model
-        check_columns(data.samples, metric.metric.columns, metric.name, "the dataset")
-    settings = {metric.column: metric.settings(**seed) for metric in chosen}
-    kept: dict[str, KeptRun] = {}
+    options = {} if config.seed is None else {"seed": config.seed}
+    samples = Samples(data.samples, "the dataset")
+    folders: list[Path | None] = [None] * len(chosen)
     if output is not None:
-        folders = folders_of(Path(output), chosen, data.samples)
-        for metric, folder in zip(chosen, folders, strict=True):
-            kept[metric.column] = KeptRun(metric, folder, data.samples, settings[metric.column])
-    open_before, signatures = set(OPENED), list[Signature]()
+        folders = list(_folders(Path(output), chosen, samples))
+    judged: dict[str, list[SampleResult]] = {}
+    open_before = set(OPENED)
     try:
         for metric in chosen:
-            metric.judge().check_requirements([metric.metric], metric.options)
-            signatures.append(metric.judge().signature([metric.metric], settings[metric.column]))
-        with ExitStack() as stack:
-            for run, signature in zip(kept.values(), signatures, strict=False):
-                stack.enter_context(run.open(signature))
-            progress = stack.enter_context(live_line(not show_progress))
-            for done, sample in enumerate(data, 1):
-                for metric in chosen:
-                    if metric.column in kept:
-                        result = _judge_and_keep(metric, sample, config.timeout, kept)
-                    else:
-                        result = metric.judged(sample, config.timeout, **seed)
-                    judged[metric.column].append(result)
-                progress(done, data.samples)
-            for run in kept.values():
-                run.finish()
-        for metric, signature in zip(chosen, signatures, strict=True):
+            metric.judge().check_requirements([metric.metric], metric.settings(**options))
+        results = _score(chosen, samples, folders, config.timeout, options, show_progress)
+        for metric, result in zip(chosen, results, strict=True):
+            judged[metric.column] = [metric.in_column(item) for item in result.samples]
             metric.log(judged[metric.column])
-            for line in language_warnings(Result(judged[metric.column], [metric.row], signature)):
+            for line in language_warnings(result):
                 LOG.warning("%s: %s.", metric.column, line)
     finally:
         close(OPENED.keys() - open_before)
     return EvaluationResult(judged, data)
 
 
-def _judge_and_keep(
-    metric: OriginalMetric, sample: Sample, timeout: float | None, kept: Mapping[str, KeptRun]
-) -> SampleResult:
-    """Score one sample by one metric, and keep it in the metric's run."""
-    run = kept[metric.column]
-    others = [other for other in kept.values() if other is not run and other.sample_id == sample.id]
-    run.take_from(others, judgements_for([metric.metric], run.options))
-    result, keys = metric.judged_with_keys(sample, timeout, run.journal, run.options)
-    return run.put(result, keys)
+def _read_dataset(dataset: EvaluationDataset | Iterable[Any] | str | Path) -> EvaluationDataset:
+    """Read the samples of any accepted data set."""
+    if isinstance(dataset, EvaluationDataset):
+        return dataset
+    if isinstance(dataset, str | Path):
+        return EvaluationDataset.from_jsonl(dataset)
+    return EvaluationDataset(dataset)
+
+
+def _choose(
+    metrics: Sequence[OriginalMetric],
+    data: EvaluationDataset,
+    llm: Judge | Model | None,
+    embeddings: EmbeddingModel | Model | None,
+) -> list[OriginalMetric]:
+    """Return copies of the metrics, with these models where they have none. Raises InputError."""
+    chosen = [copy.copy(metric) for metric in metrics] if isinstance(metrics, Iterable) else []
+    if not chosen or not all(isinstance(metric, OriginalMetric) for metric in chosen):
+        raise InputError(
+            f"metrics is {shorten(repr(metrics), 60)}; give a list of metrics, as [Faithfulness()]."
+        )
+    columns = dict.fromkeys(metric.column for metric in chosen)
+    if len(columns) < len(chosen):
+        raise InputError(f"two metrics have one name ({', '.join(columns)}); give one another with name=.")
+    for metric in chosen:
+        if metric.llm is None:
+            metric.llm = llm
+        if metric.embedding_model is None:
+            metric.embedding_model = embeddings
+        check_columns(data.samples, metric.metric.columns, metric.name, "the dataset")
+    return chosen
+
+
+def _folders(output: Path, metrics: Sequence[OriginalMetric], samples: Samples) -> list[Path]:
+    """Return the run's folder of each metric, which is named after its column.
+
+    Raises InputError for two metrics with one folder, and for a folder that can't hold a run of the samples.
+    """
+    columns: dict[Path, str] = {}
+    for metric in metrics:
+        name = re.sub(r"[^\w.=-]+", "-", metric.column).strip(".-") or "metric"
+        folder = output / name
+        if folder in columns:
+            raise InputError(
+                f"{columns[folder]} and {metric.column} would share the folder {folder}; give one of them "
+                "another name with name=."
+            )
+        columns[folder] = metric.column
+        run_folder.check(folder, samples)
+    return list(columns)
+
+
+def _score(
+    metrics: Sequence[OriginalMetric],
+    samples: Samples,
+    folders: Sequence[Path | None],
+    timeout: float | None,
+    options: Mapping[str, Any],
+    show_progress: bool,
+) -> list[Result]:
+    """Make a run for each metric, one after the other; what several of them need is judged once.
+
+    A time limit is looked at between judgements. A worker could be ended meanwhile, but it imports the
+    caller's script, which has no `if __name__ == "__main__":` where it was written for the original.
+    """
+    results: list[Result] = []
+    finished: list[Path] = []
+    with ExitStack() as stack:
+        for number, (metric, folder) in enumerate(zip(metrics, folders, strict=True), 1):
+            judge = metric.judge()
+            stack.enter_context(judge.memory.remembering_all())
+            setup = RunSetup(samples, [metric.metric], metric.settings(**options), folder)
+            title = "Evaluating" if len(metrics) == 1 else f"Evaluating metric {number} of {len(metrics)}"
+            with live_line(not show_progress, title) as progress:
+                result = score_run(
+                    setup,
+                    judge,
+                    InProcessPool(judge, timeout),
+                    NetworkCount(),
+                    memory=judge.memory,
+                    known=finished,
+                    progress=progress,
+                )
+            results.append(result)
+            if folder is not None:
+                finished.append(folder)
+    return results

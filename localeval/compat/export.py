@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from localeval.judgements.decision import Decision, DecisionList
-from localeval.runs.result import SampleResult
+from localeval.metrics.sample_result import SampleResult
 
 
 def to_original(sample: SampleResult, threshold: float | None = None) -> dict[str, Any]:

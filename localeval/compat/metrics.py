@@ -8,28 +8,24 @@ import logging
 import math
 import os
 import threading
-import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
-
-from pydantic import BaseModel
 
 from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements import Failure
 from localeval.judgements.decision import statement_language
-from localeval.judgements.journal import Journal
 from localeval.metrics import METRICS, Metric, Score
-from localeval.metrics.summary import compute, judgements_for, undefined_reason
+from localeval.metrics.sample_result import SampleResult
+from localeval.metrics.summary import undefined_reason
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
 from localeval.prompts import LANGUAGES
 from localeval.report.text import MAX_NAMED
-from localeval.runs.result import SampleResult
 from localeval.samples import ALIASES, Sample
 from localeval.text.display import join_some
 
@@ -38,7 +34,9 @@ LOG = logging.getLogger(__name__)
 Model = str | os.PathLike[str]
 Prompts = str | Path | Mapping[str, str | Path]
 
-OPENED: dict[Hashable, Any] = {}  # models loaded by name, shared by all metrics that name them
+OPENED: dict[Hashable, Any] = {}
+"""Models loaded by name, shared by all metrics that name them."""
+
 _LOCK = threading.RLock()
 
 
@@ -60,9 +58,11 @@ def as_columns(source: Any) -> Any:
     """Return a pydantic model (as of ragas), or another object with our fields, as a dict of its columns."""
     if isinstance(source, Sample | Mapping):
         return source
-    if callable(dump := getattr(source, "model_dump", None)):
+    dump = getattr(source, "model_dump", None)
+    if callable(dump):
         return {name: value for name, value in dump().items() if value is not None}
-    return {name: getattr(source, name) for name in ALIASES if hasattr(source, name)} or source
+    columns = {name: getattr(source, name) for name in ALIASES if hasattr(source, name)}
+    return columns or source
 
 
 class OriginalMetric(AbstractContextManager[Any]):
@@ -88,10 +88,12 @@ class OriginalMetric(AbstractContextManager[Any]):
         self, llm: Judge | Model | None = None, *, name: str = "", max_retries: int = 1, **options: Any
     ) -> None:
         self.llm = llm
-        self.name, self.max_retries = name or self.called or self.row, max_retries
+        self.name = name or self.called or self.row
+        self.max_retries = max_retries
         self.options = self.read(options)
         self._own_options = {option: getattr(self.options, option) for option in options}
-        self._models: set[Hashable] = set()  # keys in `OPENED`
+        # Keys in `OPENED`.
+        self._models: set[Hashable] = set()
 
     def read(self, options: Mapping[str, Any]) -> Options:
         """Read options, with the defaults of this metric. Raises InputError for an unknown one."""
@@ -135,38 +137,23 @@ class OriginalMetric(AbstractContextManager[Any]):
 
         If the judgements take more than `timeout` seconds, the score is *failed* (see `RunConfig`).
         """
-        return self.judged_with_keys(inputs, timeout, None, self.settings(**options))[0]
+        settings = self.settings(**options)
+        sample = Sample.read(as_columns(inputs), self.name)
+        undefined = undefined_reason(self.metric, sample)
+        if undefined is not None:
+            # No model is loaded for it.
+            return SampleResult(sample, {self.column: undefined}, {})
+        judge = self.judge()
+        judge.check_requirements([self.metric], settings)
+        return self.in_column(judge.score_sample(sample, [self.metric], settings, judge.memory, timeout))
+
+    def in_column(self, result: SampleResult) -> SampleResult:
+        """Return a result with the score under the name of the column, in place of the row's."""
+        return replace(result, scores={self.column: result.scores[self.row]})
 
     def settings(self, **options: Any) -> Options:
         """Return the metric's options, with these in place of its own."""
         return self.read({**self._own_options, **options})
-
-    def judged_with_keys(
-        self, inputs: Any, timeout: float | None, journal: Journal | None, settings: Options
-    ) -> tuple[SampleResult, dict[str, str]]:
-        """Do what `judged` does with the records in `journal`, and return their keys in it, too.
-
-        journal  None for the judge's memory
-        """
-        sample = Sample.read(as_columns(inputs), self.name)
-        if (undefined := undefined_reason(self.metric, sample)) is not None:
-            return SampleResult(sample, {self.column: undefined}, {}), {}
-        judge, start = self.judge(), time.monotonic()
-        judge.check_requirements([self.metric], settings)
-        records: dict[str, BaseModel] = {}
-        keys: dict[str, str] = {}
-        for name in judgements_for([self.metric], settings):
-            journal = judge.memory if journal is None else journal
-            new_records, new_keys = judge.judge_with_keys(sample, [name], settings, journal)
-            records |= new_records
-            keys |= new_keys
-            if timeout is not None and time.monotonic() - start > timeout:
-                return SampleResult(sample, {self.column: Score.failed("timeout")}, {}), {}
-            if isinstance(records[name], Failure):  # those that need it would ask for it again
-                break
-        curves = judge.curves(settings)
-        score = compute(self.metric, records, settings, curves)
-        return SampleResult(sample, {self.column: score}, records, curves, settings.threshold), keys
 
     def number(self, score: Score) -> float:
         """Return the value, or the number that the original returns for an undefined or failed score."""
@@ -176,7 +163,8 @@ class OriginalMetric(AbstractContextManager[Any]):
         """Log the samples that have no score, with the reason, and those in no language of the prompts."""
         notes: dict[str, list[str]] = {}
         for sample_result in judged:
-            score, name = sample_result.scores[self.column], sample_result.sample.id or "this sample"
+            score = sample_result.scores[self.column]
+            name = sample_result.sample.id or "this sample"
             if score.status != "scored":
                 notes.setdefault(f"{score.status} ({score.reason})", []).append(name)
             if statement_language(sample_result.decisions()) == "other":
@@ -232,8 +220,9 @@ class Faithfulness(OriginalMetric):
         nli_prompt: Prompts | None = None,
         **rest: Any,
     ) -> None:
-        form = "support_reasoned" if rest.get("verdict") == "reasoned" else "support"
-        for name, prompt in (("statements", statement_generator_prompt), (form, nli_prompt)):
+        support_prompt = "support_reasoned" if rest.get("verdict") == "reasoned" else "support"
+        prompts = {"statements": statement_generator_prompt, support_prompt: nli_prompt}
+        for name, prompt in prompts.items():
             if prompt is not None:
                 by_language = prompt if isinstance(prompt, Mapping) else dict.fromkeys(LANGUAGES, prompt)
                 rest["prompts"] = {**rest.get("prompts", {}), name: by_language}
@@ -253,17 +242,24 @@ class FaithfulnesswithHHEM(Faithfulness):
         self, llm: Judge | Model | None = None, device: str = "cpu", batch_size: int = 10, **rest: Any
     ) -> None:
         super().__init__(llm, **rest)
-        self.device, self.batch_size = device, batch_size
+        self.device = device
+        self.batch_size = batch_size
 
     def judge(self) -> Judge:
         judge = super().judge()
-        if (self.device, self.batch_size) == ("cpu", 10):
-            return judge  # with the judge's own classifier, which has these settings by default
+        if self.device == "cpu" and self.batch_size == 10:
+            # The judge's own classifier has these settings by default.
+            return judge
         from localeval.auxiliary.hhem import Classifier
 
-        source, threads = judge.auxiliary_models.sources()["classifier"], judge.engine.settings.n_threads
-        options = {"device": self.device, "batch_size": self.batch_size, "threads": threads}
-        return _with_models(judge, AuxiliaryModels(classifier=self._open(Classifier.load, source, **options)))
+        classifier = self._open(
+            Classifier.load,
+            judge.auxiliary_models.sources()["classifier"],
+            device=self.device,
+            batch_size=self.batch_size,
+            threads=judge.engine.settings.n_threads,
+        )
+        return _with_models(judge, AuxiliaryModels(classifier=classifier))
 
 
 class ContextRelevance(OriginalMetric):
@@ -299,23 +295,28 @@ class AnswerRelevance(OriginalMetric):
         self.embedding_model = embedding_model
 
     def read(self, options: Mapping[str, Any]) -> Options:
-        questions = {"questions": 3} if options.get("relevance") == "ragas" else {}
-        return super().read({"relevance": "draws", **questions, **options})
+        defaults: dict[str, Any] = {"relevance": "draws"}
+        if options.get("relevance") == "ragas":
+            defaults["questions"] = 3
+        return super().read({**defaults, **options})
 
     def invoke(self, inputs: Any, num_of_gen: int | None = None, **options: Any) -> float:
         """Score one sample, with `num_of_gen` questions instead of the number in the options."""
-        questions = {} if num_of_gen is None else {"questions": num_of_gen}
-        return super().invoke(inputs, **questions, **options)
+        if num_of_gen is not None:
+            options = {"questions": num_of_gen, **options}
+        return super().invoke(inputs, **options)
 
     def judge(self) -> Judge:
-        judge, model = super().judge(), self.embedding_model
+        judge = super().judge()
+        model = self.embedding_model
         if model is None:
             return judge
         if isinstance(model, str | os.PathLike):
             from localeval.auxiliary.embedder import Embedder
 
             model = self._open(Embedder.load, model, threads=judge.engine.settings.n_threads)
-        if not hasattr(model, "signature"):  # LangChain's embeddings, as the originals take them
+        # The originals take the embeddings of LangChain, which have no signature.
+        if not hasattr(model, "signature"):
             raise InputError(
                 f"{self.name}: a {type(model).__name__} is no embedder; give a catalog name, the path of a "
                 "folder, or an `Embedder` of localeval."

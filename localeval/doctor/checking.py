@@ -118,7 +118,7 @@ _LAST = "offline"  # it counts the attempts of the others
 
 
 def check(function: Check) -> Check:
-    """Register a check; its name is that of the function, with spaces."""
+    """Register a check under the name of its function, with spaces for underscores."""
     CHECKS[function.__name__.replace("_", " ")] = function
     if _LAST in CHECKS:
         CHECKS[_LAST] = CHECKS.pop(_LAST)

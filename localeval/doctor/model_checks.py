@@ -28,8 +28,8 @@ DATE_MARGIN = 0.1
 _OPTIONS = {"statements": "sentences", "calibration": "none"}
 
 # A text, one near to it in meaning and one far from it (the first three are from sentence-transformers), and
-# by how much the cosine of the near one must exceed that of the far one.
-NEAR_AND_FAR = (
+# by how much the near one's cosine must exceed the far one's.
+TEXT_TRIPLES = (
     ("The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."),
     ("Where does tea grow?", "In which places is tea grown?", "Where does the judge live?"),
 )
@@ -134,7 +134,7 @@ def embedder(context: CheckContext) -> str:
     """Check that texts with a similar meaning are closer than others."""
     name = _model_here(context.embedder, "embedder")
     with closing(Embedder.load(name)) as loaded:
-        vectors = [loaded.embed(texts) for texts in NEAR_AND_FAR]
+        vectors = [loaded.embed(texts) for texts in TEXT_TRIPLES]
     cosines = [(float(text @ near), float(text @ far)) for text, near, far in vectors]
     listed = ", ".join(f"{near:.2f} and {far:.2f}" for near, far in cosines)
     is_right = all(near >= far + COSINE_MARGIN for near, far in cosines)

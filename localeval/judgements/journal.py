@@ -14,7 +14,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -129,6 +129,8 @@ def _holder(folder: Path) -> str:
 class Journal:
     """The judgements of a run's folder, open for writing; without a folder the latest thousand, in memory.
 
+    known  journals of other runs, from which a record is copied when it is asked for and not here
+
     Raises FolderError if the folder can't be written to, or another process is writing to it.
 
     >>> journal = Journal()
@@ -141,8 +143,10 @@ class Journal:
     ({'n': 0}, None, {'n': 2})
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, known: Sequence[JournalFile] = ()) -> None:
         self.lines: JournalFile | None = None
+        self._known = known
+        self._limit: int | None = MAX_IN_MEMORY
         self._memory: dict[str, dict[str, Any]] = {}  # the least recently used first
         self._synced_at = 0.0
         if folder is None:
@@ -182,7 +186,8 @@ class Journal:
     def get(self, key: str) -> dict[str, Any] | None:
         """Return the record under `key`, as it was put; None if there is none."""
         if self.lines is not None:
-            return self.lines.get(key)
+            record = self.lines.get(key)
+            return self._copy_known(key) if record is None else record
         if key in self._memory:
             self._memory[key] = self._memory.pop(key)
         return self._memory.get(key)
@@ -193,8 +198,7 @@ class Journal:
         """Store a record. Raises FolderError if it can't be written; all lines before it stay."""
         if self.lines is None:
             self._memory[key] = record
-            if len(self._memory) > MAX_IN_MEMORY:
-                del self._memory[next(iter(self._memory))]
+            self._forget_beyond_limit()
             return
         line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
         try:
@@ -217,6 +221,30 @@ class Journal:
             f"{self.lines.path}: it was moved, removed or replaced while the run was writing to it; move it "
             "back, and give the same command again."
         )
+
+    @contextmanager
+    def remembering_all(self) -> Iterator[None]:
+        """Hold all records in memory until the block ends, and then the latest thousand again."""
+        self._limit = None
+        try:
+            yield
+        finally:
+            self._limit = MAX_IN_MEMORY
+            self._forget_beyond_limit()
+
+    def _forget_beyond_limit(self) -> None:
+        """Drop the least recently used records that are too many for memory."""
+        while self._limit is not None and len(self._memory) > self._limit:
+            del self._memory[next(iter(self._memory))]
+
+    def _copy_known(self, key: str) -> dict[str, Any] | None:
+        """Copy a record that another run has, and return it; None where none has it."""
+        for lines in self._known:
+            record = lines.get(key)
+            if record is not None:
+                self.copy(lines, key)
+                return record
+        return None
 
     def copy(self, lines: JournalFile, key: str) -> None:
         """Store the record that another journal has under `key`, with its cost."""

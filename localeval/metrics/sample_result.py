@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from localeval.fitted.curves import Curves
+from localeval.judgements.base import Record
 from localeval.judgements.calibration import calibrate
 from localeval.judgements.decision import DecisionList, list_decisions
 from localeval.judgements.judged_text import count_unjudged
-from localeval.metrics.score import Score
+from localeval.metrics import Metric, Score
+from localeval.metrics.summary import compute_all
+from localeval.options import Options
 from localeval.samples import Sample
 from localeval.system.versions import digest
 
@@ -42,7 +45,7 @@ class SampleResult:
 
     sample: Sample
     scores: Mapping[str, Score]
-    records: Mapping[str, BaseModel]
+    records: Mapping[str, Record]
     curves: Curves = field(default_factory=dict)
     threshold: float = 0.5
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -65,6 +68,19 @@ class SampleResult:
         """Return what each judgement decided, calibrated; `threshold` is by default that of the scores."""
         threshold = self.threshold if threshold is None else threshold
         return list_decisions(self.sample, self.calibrated(), threshold)
+
+
+def score_records(
+    sample: Sample,
+    metrics: Sequence[Metric],
+    records: Mapping[str, Record],
+    keys: Mapping[str, str],
+    options: Options,
+    curves: Curves,
+) -> SampleResult:
+    """Compute a sample's scores by these metrics from its raw records, which `curves` calibrate."""
+    scores = compute_all(metrics, sample, records, options, curves)
+    return SampleResult(sample, scores, records, curves, options.threshold, keys)
 
 
 def sample_sha256(sample: Sample) -> str:

@@ -113,7 +113,7 @@ def _is_right(entry: CatalogEntry, file: CatalogFile) -> bool:
 def _fetch_files(
     entry: CatalogEntry, missing: Sequence[CatalogFile], local: Path | None, progress: ByteProgress | None
 ) -> None:
-    """Fetch these files, one after the other; the whole size is 0 where that of a file is not known."""
+    """Fetch these files, one after the other. Progress has no total where the size of one is not known."""
     places = [_given(entry, file, local) if local else _url(entry, file) for file in missing]
     size = sum(file.size or 0 for file in missing)
     is_unknown = any(file.size is None for file in missing)
@@ -192,7 +192,7 @@ def _part(entry: CatalogEntry, file: CatalogFile) -> Path:
 
 
 def _given(entry: CatalogEntry, file: CatalogFile, local: Path) -> Path:
-    """Return the file's path in the user's folder, or that of the user's file itself."""
+    """Return the path of the file in the user's folder; `local` itself where it is the file."""
     candidates = [local / entry.name / file.name, local / file.name]
     if len(entry.files) == 1 or local.name == file.name:
         candidates.append(local)

@@ -245,7 +245,7 @@ def check_bytes(
 
 
 def expected_sha256(entry: CatalogEntry, file: CatalogFile) -> str | None:
-    """Return the sha256 that the file must have: the catalog's, else that of the fetched file, else None."""
+    """Return the sha256 that the file must have: the catalog's, else the fetched file's, else None."""
     return file.sha256 or read_sums(models_dir() / entry.name / SUMS).get(file.name)
 
 

@@ -157,7 +157,7 @@ def _library_of(compiler: list[str], name: str) -> Path | None:
 
 
 def needed_glibc(wheel: Path) -> str:
-    """Return the oldest glibc that the wheel runs with: that of the newest symbol in its libraries."""
+    """Return the oldest glibc that the wheel runs with: the version of the newest symbol in its libraries."""
     with zipfile.ZipFile(wheel) as archive:
         libraries = [archive.read(member) for member in archive.namelist() if ".so" in member]
     minors = {int(minor) for library in libraries for minor in re.findall(rb"GLIBC_2\.(\d+)", library)}

@@ -179,7 +179,7 @@ def _add_model(unfinished: UnfinishedPack, model: ModelFiles) -> list[str]:
         try:
             unfinished.copy(path, name, file_sha256(path))
         except CopyDiffers as error:
-            # The remembered sha256 is that of the catalog, and the bytes changed without a trace.
+            # The remembered sha256 was right, and the bytes changed without a trace.
             raise ModelBroken(f"{path} is damaged; run: localeval models verify {model.name}") from error
         names.append(name)
     return names

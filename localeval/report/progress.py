@@ -43,13 +43,13 @@ class LiveLine:
         self._ends = deque[tuple[float, int]](maxlen=LAST_SAMPLES + 1)
         self._sums: dict[str, tuple[float, int]] = {}
 
-    def begin(self, plan: PlanView) -> None:
+    def on_plan(self, plan: PlanView) -> None:
         """Show the plan of the run; nothing is shown before this or the first sample."""
         for line in [] if self._quiet else plan.summary():
             say(line)
         self._draw(0, plan.samples, "")
 
-    def took(
+    def on_sample(
         self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score], workers: str = ""
     ) -> None:
         """Record and show that `done` of `samples` are judged, the last of them with these scores.
@@ -70,7 +70,7 @@ class LiveLine:
             say(_join("; ", line, self.means()))
 
     def __call__(self, done: int, samples: Sequence[Sample]) -> None:
-        self.took(done, samples, {})
+        self.on_sample(done, samples, {})
 
     def time_left(self) -> str:
         """Estimate the time left by the size and pace of the last samples; "" while it is unknown."""

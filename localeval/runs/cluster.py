@@ -16,19 +16,31 @@ from typing import Any, cast
 from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.judge import Judge
-from localeval.runs.workers import Answer, Keep, Line, Raised, Task, Worker, WorkerHangs, WorkerLost, answer
+from localeval.runs.workers import (
+    JournalEntry,
+    OnEntry,
+    RemoteError,
+    SampleTask,
+    TaskResult,
+    Worker,
+    WorkerHangs,
+    WorkerLost,
+    judge_task,
+)
 from localeval.system.offline import is_offline, offline
 from localeval.text.display import shorten
 
 LOG = logging.getLogger("localeval")
 
 SECONDS_TO_ANSWER = 20
-SECONDS_TO_START = 60  # of a worker where there is room, before its wait is told
+SECONDS_TO_START = 60
+"""Time in which a worker starts where there is room; after it, a warning says that it waits."""
 
 
 def connect(address: str) -> None:
     """Join the cluster at `address`, or the one of this machine for `auto`. Raises InputError."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # else Ray sends usage statistics to its makers
+    # Else Ray sends usage statistics to its makers.
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
         import ray
     except ImportError as error:
@@ -36,19 +48,25 @@ def connect(address: str) -> None:
     if ray.is_initialized():
         return
     try:
-        if address != "auto":  # where none answers, ray.init would wait for many minutes
+        # Where none answers, ray.init would wait for many minutes.
+        if address != "auto":
             command = [sys.executable, "-m", "ray.scripts.scripts", "status", "--address", address]
             subprocess.run(command, check=True, capture_output=True, timeout=SECONDS_TO_ANSWER)  # noqa: S603
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except Exception as error:  # Ray raises exceptions of many types
-        output = (
-            error.stderr.decode(errors="replace") if isinstance(error, subprocess.CalledProcessError) else ""
-        )
-        reason = shorten((output.strip() or str(error) or repr(error)).splitlines()[-1])
         raise InputError(
-            f"no Ray cluster answers at {shorten(address)} ({reason}); start one with "
+            f"no Ray cluster answers at {shorten(address)} ({_reason(error)}); start one with "
             "`ray start --head`, or give its address."
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Return the last line of what the command that failed printed, or of the error itself."""
+    printed = ""
+    if isinstance(error, subprocess.CalledProcessError):
+        printed = error.stderr.decode(errors="replace").strip()
+    text = printed or str(error) or repr(error)
+    return shorten(text.splitlines()[-1])
 
 
 def count(settings: EngineSettings) -> int:
@@ -87,43 +105,45 @@ class Actor(Worker):
 
         self._ray = ray
         settings = judge.engine.settings
-        options = {"num_cpus": settings.n_threads, "num_gpus": int(settings.n_gpu_layers != 0)}
-        remote: Any = ray.remote(_RemoteJudge).options(**options)
+        gpus = 1 if settings.n_gpu_layers else 0
+        remote: Any = ray.remote(_RemoteJudge).options(num_cpus=settings.n_threads, num_gpus=gpus)
         self._actor = remote.remote(judge.loader_for_workers(), judge.model["sha256"], is_offline())
 
-    def ready(self) -> None:
+    def wait_until_started(self) -> None:
         """Wait until the cluster has room for the actor. Raises WorkerLost where it can't be started."""
         try:
-            ready = self._actor.ready.remote()
-            started, _ = self._ray.wait([ready], timeout=SECONDS_TO_START)
+            start = self._actor.start.remote()
+            started, _ = self._ray.wait([start], timeout=SECONDS_TO_START)
             if not started:
                 LOG.warning("a worker waits for room on the Ray cluster, which others use.")
-            self._ray.get(ready)
+            self._ray.get(start)
         except self._ray.exceptions.RayError as error:
             raise WorkerLost(f"{shorten(error)}; is localeval on its machine?") from error
 
-    def judge(self, task: Task, keep: Keep) -> Answer:
+    def judge(self, task: SampleTask, on_entry: OnEntry) -> TaskResult:
         try:
             if task.timeout is not None:
-                self._take(self._actor.load.remote(task), None)
-            answer, lines = self._take(self._actor.judge.remote(task), task.given_up_after())
+                self._take(self._actor.load_models.remote(task), None)
+            answer, entries = self._take(self._actor.judge.remote(task), task.seconds_to_answer())
         except self._ray.exceptions.GetTimeoutError as error:
             raise WorkerHangs from error
-        except self._ray.exceptions.RayError as error:  # the actor, its process or its machine is gone
+        except self._ray.exceptions.RayError as error:
+            # The actor, its process or its machine is gone.
             raise WorkerLost from error
-        for line in lines:
-            keep(line)
-        return cast("Answer", answer)
+        for entry in entries:
+            on_entry(entry)
+        return cast("TaskResult", answer)
 
     def _take(self, reference: Any, seconds: float | None) -> Any:
         """Wait for a result, so long at most. Raises Ray's errors, or what the judging raised."""
         result = self._ray.get(reference, timeout=seconds)
-        if isinstance(result, Raised):
-            raise result.error()
+        if isinstance(result, RemoteError):
+            raise result.as_exception()
         return result
 
     def stop(self) -> None:
-        with suppress(Exception):  # it may be gone already, and the cluster with it
+        # It may be gone already, and the cluster with it.
+        with suppress(Exception):
             self._ray.kill(self._actor)
 
 
@@ -131,33 +151,37 @@ class _RemoteJudge:
     """The class of an actor."""
 
     def __init__(self, load: Callable[[], Judge], sha256: str, refuse_network: bool) -> None:
-        self._load, self._sha256 = load, sha256
+        self._load = load
+        self._sha256 = sha256
         self._judge: Judge | None = None
         if refuse_network:
             offline()
 
-    def ready(self) -> None:
+    def start(self) -> None:
         """Return; the call runs only once the cluster has room for the actor."""
 
-    def load(self, task: Task) -> Raised | None:
+    def load_models(self, task: SampleTask) -> RemoteError | None:
         """Load the models of a task, whose time does not count that."""
         try:
             self._loaded().load_models(task.required, task.options)
-        except Exception as error:  # noqa: BLE001 (raised again in the driver)
-            return Raised.of(error)
+        except Exception as error:  # noqa: BLE001 (raised again in the main process)
+            return RemoteError.describe(error)
         return None
 
-    def judge(self, task: Task) -> tuple[Answer, list[Line]] | Raised:
+    def judge(self, task: SampleTask) -> tuple[TaskResult, list[JournalEntry]] | RemoteError:
+        """Judge the sample of a task, and return the new entries of the journal, too."""
         import ray
 
         node = ray.get_runtime_context().get_node_id()
-        lines: list[Line] = []
+        entries: list[JournalEntry] = []
         try:
-            return answer(self._loaded(), task, lines.append)._replace(node=node), lines
-        except Exception as error:  # noqa: BLE001 (raised again in the driver)
-            return Raised.of(error)
+            answer = judge_task(self._loaded(), task, entries.append)
+        except Exception as error:  # noqa: BLE001 (raised again in the main process)
+            return RemoteError.describe(error)
+        return answer._replace(node=node), entries
 
     def _loaded(self) -> Judge:
+        """Return the judge, loaded at the first call."""
         import ray
 
         if self._judge is None:
@@ -165,6 +189,7 @@ class _RemoteJudge:
         return self._judge
 
     def _load_judge(self, node: str) -> Judge:
+        """Load the judge on this machine, and check that it has the model of the main process."""
         try:
             judge = self._load()
         except ModelError as error:

@@ -8,7 +8,8 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from functools import partial, wraps
+from dataclasses import dataclass, replace
+from functools import wraps
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -16,15 +17,18 @@ from typing import Any, Literal, Protocol
 from localeval.engine.memory import check_need
 from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
+from localeval.judgements.journal import Journal
 from localeval.metrics import METRICS, Metric, Score, default_metrics
-from localeval.metrics.summary import choose_metrics, compute_all, judgements_of_sample
+from localeval.metrics.sample_result import Network
+from localeval.metrics.signature import Signature
+from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
 from localeval.runs import folder as run_folder
-from localeval.runs.plan import LOOKED_AT, Plan, make_plan
-from localeval.runs.result import Network, Result, ScoredSamples
-from localeval.runs.shards import ShardFile, note_shard, take_shard
-from localeval.runs.workers import choose_workers, threads_each
+from localeval.runs.plan import MAX_COUNTED, Plan, make_plan, with_stored_speed
+from localeval.runs.pool import Pool, choose_pool, threads_each
+from localeval.runs.result import Result, ScoredSamples
+from localeval.runs.shards import ShardFile, take_shard, write_shard
 from localeval.samples import Sample, Samples, Source, check_columns, columns_hint, read_samples
 from localeval.system.offline import attempts, is_offline
 from localeval.text.display import enumerated
@@ -37,11 +41,39 @@ Progress = Callable[[int, Sequence[Sample]], None]
 class Watch(Protocol):
     """Receives the plan before anything is judged, then each sample with its scores when it is finished."""
 
-    def begin(self, plan: Plan) -> None: ...
+    def on_plan(self, plan: Plan) -> None: ...
 
-    def took(
+    def on_sample(
         self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score], workers: str
     ) -> None: ...
+
+
+@dataclass(frozen=True)
+class RunSetup:
+    """What a run computes and where it is kept: the arguments of `evaluate`, checked.
+
+    folder  None for a run in memory
+    shard   which part of the data the samples are; None for all of it
+    """
+
+    samples: Samples
+    metrics: list[Metric]
+    options: Options
+    folder: Path | None = None
+    shard: ShardFile | None = None
+
+
+class NetworkCount:
+    """Counts the attempts to use the network from its creation on, where this process refuses them."""
+
+    def __init__(self) -> None:
+        self._before = attempts() if is_offline() else None
+
+    def network(self, watched: bool, in_workers: int) -> Network:
+        """Return the count for a run; it has none unless the whole run is `watched`."""
+        if self._before is None or not watched:
+            return Network(watched=False, refused=None)
+        return Network(watched=True, refused=attempts() - self._before + in_workers)
 
 
 def evaluate(
@@ -80,48 +112,87 @@ def evaluate(
 
     Raises InputError or ModelError before any sample is judged; later only FolderError, as for a full disk,
     ModelBroken for a model file that was replaced, and EngineFailing where sample after sample fails by the
-    engine (see `localeval.runs.workers.Brake`). A sample that can't be scored has a `Score` with the
+    engine (see `localeval.runs.pool.FailuresInARow`). A sample that can't be scored has a `Score` with the
     reason.
 
     >>> result = evaluate("samples.jsonl", metrics=["faithfulness"])         # doctest: +SKIP
     >>> result["faithfulness"].value                                         # doctest: +SKIP
     0.75
     """
-    before = attempts() if is_offline() else None
+    network = NetworkCount()
     threads = threads_each(workers)
     _check_timeout(timeout)
-    choices, dataset, shard_file, folder, selected = _prepare(samples, metrics, output, shard, options)
+    setup = _prepare(samples, metrics, output, shard, options)
     with _load_judge(judge, 0 if ray else threads) as loaded:
-        selected = _available_metrics(selected, metrics is not None, loaded, choices)
-        signature, skipped = loaded.signature(selected, choices), run_folder.skipped(folder, dataset)
-        config, curves = run_folder.config_of(loaded, choices, signature, skipped), loaded.curves(choices)
-        run_plan = None if watch is None else _plan_run(dataset, selected, loaded, choices, folder, watch)
-        pool = choose_workers(
-            loaded, workers, ray, timeout
-        )  # raises before a finished run in the folder goes
-        with run_folder.open_run(folder, dataset, config) as (journal, config):
-            if folder is not None:
-                note_shard(folder, shard_file)
-                if run_plan is not None:
-                    run_folder.keep_plan(folder, run_plan)
-            if watch is not None and run_plan is not None:
-                watch.begin(run_plan)
-            required = partial(judgements_of_sample, selected, choices)
-            scored = ScoredSamples(dataset, journal.lines, signature)
-            with closing(pool.judge(dataset, required, choices, journal)) as judged:
-                for done, (index, sample, records, keys) in enumerate(judged, 1):
-                    scores = compute_all(selected, sample, records, choices, curves)
-                    scored.put(index, sample, scores, records, keys)
-                    if progress is not None:
-                        progress(done, dataset)
-                    if watch is not None:
-                        watch.took(done, dataset, scores, str(pool))
-            refused = None if before is None or not config.watched else attempts() - before + pool.refused
-            network = Network(watched=refused is not None, refused=refused)
-            result = Result(scored, config.metrics, signature, network=network, skipped=skipped)
-            if folder is not None:
-                run_folder.finish(folder, result)
+        setup = _with_available_metrics(setup, metrics is not None, loaded)
+        run_plan = None
+        if watch is not None:
+            # A speed is that of one process.
+            run_plan = _plan_run(setup, loaded, watch, with_speed=workers == 1 and ray is None)
+        # Raises before a finished run in the folder is touched.
+        pool = choose_pool(loaded, workers, ray, timeout)
+        return score_run(setup, loaded, pool, network, run_plan=run_plan, progress=progress, watch=watch)
+
+
+def score_run(
+    setup: RunSetup,
+    judge: Judge,
+    pool: Pool,
+    network: NetworkCount,
+    *,
+    memory: Journal | None = None,
+    known: Sequence[Path] = (),
+    run_plan: Plan | None = None,
+    progress: Progress | None = None,
+    watch: Watch | None = None,
+) -> Result:
+    """Score the samples of a run, and write its folder.
+
+    memory  the journal of a run without a folder; by default an empty one
+    known   folders of other runs, whose judgements are copied instead of made again
+    """
+    signature = judge.signature(setup.metrics, setup.options)
+    skipped = run_folder.skipped(setup.folder, setup.samples)
+    config = run_folder.config_of(judge, setup.options, signature, skipped)
+    with run_folder.open_run(setup.folder, setup.samples, config, memory, known) as (journal, config):
+        if setup.folder is not None:
+            write_shard(setup.folder, setup.shard)
+            if run_plan is not None:
+                run_folder.write_plan(setup.folder, run_plan)
+        if watch is not None and run_plan is not None:
+            watch.on_plan(run_plan)
+        scored = _score_samples(setup, pool, journal, signature, progress, watch)
+        result = Result(
+            scored,
+            config.metrics,
+            signature,
+            network=network.network(config.watched, pool.refused),
+            skipped=skipped,
+        )
+        if setup.folder is not None:
+            run_folder.finish(setup.folder, result)
     return result
+
+
+def _score_samples(
+    setup: RunSetup,
+    pool: Pool,
+    journal: Journal,
+    signature: Signature,
+    progress: Progress | None,
+    watch: Watch | None,
+) -> ScoredSamples:
+    """Score every sample, and tell the progress."""
+    samples = setup.samples
+    scored = ScoredSamples(samples, journal.lines, signature)
+    with closing(pool.score(samples, setup.metrics, setup.options, journal)) as results:
+        for done, (position, result) in enumerate(results, 1):
+            scored.put(position, result)
+            if progress is not None:
+                progress(done, samples)
+            if watch is not None:
+                watch.on_sample(done, samples, result.scores, str(pool))
+    return scored
 
 
 def _check_timeout(timeout: float | None) -> None:
@@ -138,11 +209,13 @@ def _prepare(
     output: str | Path | None,
     shard: str | None,
     options: dict[str, Any],
-) -> tuple[Options, Samples, ShardFile | None, Path | None, list[Metric]]:
+) -> RunSetup:
     """Check the arguments and the run's folder, before a model is looked for."""
     choices = Options.read(options)
     dataset = samples if isinstance(samples, Samples) else read_samples(samples)
-    dataset, shard_file = (dataset, None) if shard is None else take_shard(shard, dataset)
+    shard_file = None
+    if shard is not None:
+        dataset, shard_file = take_shard(shard, dataset)
     if output == "":
         raise InputError("output is empty; name a folder, or leave it out.")
     folder = None if output is None else Path(output)
@@ -150,22 +223,19 @@ def _prepare(
         run_folder.check(folder, dataset)
     selected = metrics_for(metrics, dataset)
     if metrics is None:
-        _tell_left_out(selected, dataset)
-    return choices, dataset, shard_file, folder, selected
+        _log_left_out(selected, dataset)
+    return RunSetup(dataset, selected, choices, folder, shard_file)
 
 
-def _plan_run(
-    samples: Samples,
-    metrics: Sequence[Metric],
-    judge: Judge,
-    options: Options,
-    folder: Path | None,
-    watch: Watch,
-) -> Plan:
+def _plan_run(setup: RunSetup, judge: Judge, watch: Watch, with_speed: bool) -> Plan:
     """Plan the run. Raises InputError, after showing the plan, where the judge does not fit into memory."""
-    run_plan = make_plan(samples, metrics, judge, options, folder, most=LOOKED_AT)
+    run_plan = make_plan(
+        setup.samples, setup.metrics, judge, setup.options, setup.folder, max_counted=MAX_COUNTED
+    )
+    if with_speed:
+        run_plan = with_stored_speed(run_plan, judge)
     if not run_plan.fits:
-        watch.begin(run_plan)
+        watch.on_plan(run_plan)
         check_need(str(judge.model["name"]), run_plan.memory, run_plan.free)
     return run_plan
 
@@ -180,16 +250,17 @@ def plan(
 ) -> Plan:
     """Estimate the judgements, tokens, time and memory of `evaluate` with these arguments. Judge nothing.
 
-    Time and memory are those of one process; the speed of the machine is measured with some 3,800 tokens,
-    once for a model and its settings. `output` is only read: judgements in its journal are not counted as
-    work. Raises InputError or ModelError where `evaluate` would, before it judges.
+    Time and memory are those of one process; the speed of the machine is measured with some 3,800 tokens, and
+    later runs of this model with these settings show their time by it. `output` is only read: judgements in
+    its journal are not counted as work. Raises InputError or ModelError where `evaluate` would, before it
+    judges.
 
     >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
     """
-    choices, dataset, _, folder, selected = _prepare(samples, metrics, output, shard, options)
+    setup = _prepare(samples, metrics, output, shard, options)
     with _load_judge(judge) as loaded:
-        selected = _available_metrics(selected, metrics is not None, loaded, choices)
-        return make_plan(dataset, selected, loaded, choices, folder, measure=True)
+        setup = _with_available_metrics(setup, metrics is not None, loaded)
+        return make_plan(setup.samples, setup.metrics, loaded, setup.options, setup.folder, measure=True)
 
 
 @wraps(evaluate, assigned=())  # for its signature
@@ -200,68 +271,86 @@ async def aevaluate(*arguments: Any, **options: Any) -> Result:
 
 def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
     """Choose the metrics to compute. Raises InputError where no sample has the columns of a named metric."""
-    if names is not None:
-        selected = choose_metrics(names)
-        for metric in selected:
-            check_columns(samples, metric.columns, metric.name, samples.name)
-            if metric.either and all(getattr(s, c, None) is None for s in samples for c in metric.either):
-                hint = columns_hint(samples, metric.either[:1])
-                remedy = f"{hint}, add it" if hint else "add it"
-                raise InputError(
-                    f"{samples.name}: {metric.name} needs one of the columns {', '.join(metric.either)}, and "
-                    f"no sample has one; {remedy}, or leave the metric out."
-                )
-        return selected
+    if names is None:
+        return _default_metrics(samples)
+    selected = choose_metrics(names)
+    for metric in selected:
+        check_columns(samples, metric.columns, metric.name, samples.name)
+        _check_either_column(metric, samples)
+    return selected
+
+
+def _check_either_column(metric: Metric, samples: Samples) -> None:
+    """Raise InputError where no sample has any of the columns of which the metric needs one."""
+    if not metric.either or any(_has_column(samples, column) for column in metric.either):
+        return
+    hint = columns_hint(samples, metric.either[:1])
+    remedy = f"{hint}, add it" if hint else "add it"
+    raise InputError(
+        f"{samples.name}: {metric.name} needs one of the columns {', '.join(metric.either)}, and "
+        f"no sample has one; {remedy}, or leave the metric out."
+    )
+
+
+def _default_metrics(samples: Samples) -> list[Metric]:
+    """Return the default metrics whose columns some sample has. Raises InputError where there is none."""
     lacking = _lacking_columns(samples)
     selected = [METRICS[name] for name, columns in lacking.items() if not columns]
-    if not selected:
-        needs = "; ".join(f"{name} needs {' and '.join(METRICS[name].columns)}" for name in lacking)
-        missing = dict.fromkeys(column for columns in lacking.values() for column in columns)
-        hint = columns_hint(samples, list(missing))
-        end = f". {hint[0].upper()}{hint[1:]}." if hint else "."
-        raise InputError(f"{samples.name}: no metric can be computed: {needs}{end}")
-    return selected
+    if selected:
+        return selected
+    needs = "; ".join(f"{name} needs {' and '.join(METRICS[name].columns)}" for name in lacking)
+    missing = dict.fromkeys(column for columns in lacking.values() for column in columns)
+    hint = columns_hint(samples, list(missing))
+    end = f". {hint[0].upper()}{hint[1:]}." if hint else "."
+    raise InputError(f"{samples.name}: no metric can be computed: {needs}{end}")
+
+
+def _has_column(samples: Samples, column: str) -> bool:
+    """Return whether some sample has this column."""
+    return any(getattr(sample, column, None) is not None for sample in samples)
 
 
 def _lacking_columns(samples: Samples) -> dict[str, list[str]]:
     """Return for each default metric the columns that it needs and no sample has."""
     metrics = default_metrics()
     needed = {column for metric in metrics for column in metric.columns}
-    absent = {column for column in needed if all(getattr(s, column) is None for s in samples)}
+    absent = {column for column in needed if not _has_column(samples, column)}
     return {metric.name: [column for column in metric.columns if column in absent] for metric in metrics}
 
 
-def _tell_left_out(selected: Sequence[Metric], samples: Samples) -> None:
+def _log_left_out(selected: Sequence[Metric], samples: Samples) -> None:
     """Log which default metrics are left out, and the columns that they lack."""
+    selected_names = {metric.name for metric in selected}
     by_columns: dict[tuple[str, ...], list[str]] = {}
     for name, columns in _lacking_columns(samples).items():
-        if all(metric.name != name for metric in selected):
+        if name not in selected_names:
             by_columns.setdefault(tuple(columns), []).append(name)
     for lacking, names in by_columns.items():
         hint = columns_hint(samples, lacking)
         LOG.warning(
-            "%s: %s left out, as no sample has %s%s.",
+            "%s: %s %s left out, as no sample has %s%s.",
             samples.name,
-            f"{enumerated(names)} {'is' if len(names) == 1 else 'are'}",
+            enumerated(names),
+            "is" if len(names) == 1 else "are",
             enumerated(lacking),
             f"; {hint}" if hint else "",
         )
 
 
-def _available_metrics(metrics: list[Metric], named: bool, judge: Judge, options: Options) -> list[Metric]:
+def _with_available_metrics(setup: RunSetup, named: bool, judge: Judge) -> RunSetup:
     """Check the models of the metrics, and leave out the metrics whose model is not installed.
 
     None is left out where the caller `named` them, or an embedder. Raises ModelMissing where none is left.
     """
     if named or not judge.auxiliary_models.auto:
-        judge.check_requirements(metrics, options)
-        return metrics
-    missing = missing_models(metrics, judge, options)
-    if missing and len(missing) == len(metrics):
+        judge.check_requirements(setup.metrics, setup.options)
+        return setup
+    missing = missing_models(setup.metrics, judge, setup.options)
+    if missing and len(missing) == len(setup.metrics):
         raise next(iter(missing.values()))
     for name, reason in missing.items():
         LOG.warning("%s is left out: %s", name, reason)
-    return [metric for metric in metrics if metric.name not in missing]
+    return replace(setup, metrics=[metric for metric in setup.metrics if metric.name not in missing])
 
 
 def missing_models(metrics: Iterable[Metric], judge: Judge, options: Options) -> dict[str, ModelMissing]:

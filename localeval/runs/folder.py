@@ -22,11 +22,13 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from localeval.errors import FolderError, InputError
 from localeval.judge import Judge
 from localeval.judgements.journal import JOURNAL, LOCK, LOCK_NOTE, Journal, JournalFile
+from localeval.metrics.sample_result import sample_sha256
 from localeval.metrics.signature import Signature
 from localeval.options import Options
 from localeval.report import formats
 from localeval.runs.plan import PLAN, Plan
-from localeval.runs.result import Result, read_results, results_text, sample_sha256
+from localeval.runs.result import Result
+from localeval.runs.results_file import read_results, results_text
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system import files
 from localeval.system.offline import is_offline
@@ -34,9 +36,13 @@ from localeval.text.display import join_some, shorten
 
 LOG = logging.getLogger("localeval")
 
-CONFIG, SAMPLES, RESULTS, REPORT = "run.json", "samples.jsonl", "results.json", formats.REPORT.file
+CONFIG = "run.json"
+SAMPLES = "samples.jsonl"
+RESULTS = "results.json"
+REPORT = formats.REPORT.file
 SHARD = "shard.json"
-CARD, CALIBRATION = "card.json", "calibration.json"
+CARD = "card.json"
+CALIBRATION = "calibration.json"
 
 
 def finished_files() -> list[str]:
@@ -61,16 +67,16 @@ class EngineConfig(BaseModel):
     settings: dict[str, Any]
 
 
-class RunConfig(BaseModel):
+class StoredRunConfig(BaseModel):
     """The content of run.json.
 
-    judge     a catalog name, or the path of a GGUF file; embedder and classifier likewise, of a folder
-    options   those of `localeval.options.Options`, files as their text
-    signature what the scores depend on
-    auxiliary_signatures
-              signatures of embedder and classifier, where metrics of any call in this folder used them
-    skipped   the rows of the data that could not be read and were left out, on request
-    watched   whether every process that judged here refused the network and counted the attempts
+    judge      a catalog name, or the path of a GGUF file; embedder and classifier likewise, of a folder
+    options    the fields of `localeval.options.Options`, files as their text
+    signature  what the scores depend on
+    auxiliary_signatures  signature of the embedder and of the classifier, where metrics of any call in this
+               folder used them
+    skipped    the rows of the data that could not be read and were left out, on request
+    watched    whether every process that judged here refused the network and counted the attempts
     """
 
     model_config = ConfigDict(frozen=True)
@@ -96,38 +102,42 @@ class RunConfig(BaseModel):
             raise ValueError(error) from error
         return options
 
-    def after(self, before: RunConfig) -> RunConfig:
+    def after(self, before: StoredRunConfig) -> StoredRunConfig:
         """Merge in what still holds of an earlier call in the same folder."""
-        still_valid = {
+        signatures = {
             kind: signature
             for kind, signature in before.auxiliary_signatures.items()
             if getattr(before, kind) == getattr(self, kind)
         }
-        signatures = still_valid | self.auxiliary_signatures
-        watched = self.watched and before.watched
-        return self.model_copy(update={"auxiliary_signatures": signatures, "watched": watched})
+        return self.model_copy(
+            update={
+                "auxiliary_signatures": signatures | self.auxiliary_signatures,
+                "watched": self.watched and before.watched,
+            }
+        )
 
 
-def config_of(judge: Judge, options: Options, signature: Signature, skipped: Sequence[Skipped]) -> RunConfig:
+def config_of(
+    judge: Judge, options: Options, signature: Signature, skipped: Sequence[Skipped]
+) -> StoredRunConfig:
     """Return the configuration of a run that begins now."""
-    return RunConfig(
+    auxiliary = {"embedder": signature.embedder, "classifier": signature.classifier}
+    return StoredRunConfig(
         metrics=list(signature.metrics),
         judge=judge.source,
         **judge.auxiliary_models.sources(),
         engine=EngineConfig(**judge.record_fingerprint()),
         options=vars(options),
         signature=signature,
-        auxiliary_signatures={
-            kind: model for kind in ("embedder", "classifier") if (model := getattr(signature, kind))
-        },
+        auxiliary_signatures={kind: model for kind, model in auxiliary.items() if model},
         skipped=list(skipped),
         watched=is_offline(),
     )
 
 
-def load_config(folder: Path) -> RunConfig:
+def load_config(folder: Path) -> StoredRunConfig:
     """Read the configuration of a run. Raises InputError where there is none, or one of another form."""
-    return read_model(folder / CONFIG, RunConfig, "run's folder", "evaluate -o")
+    return read_model(folder / CONFIG, StoredRunConfig, "run's folder", "evaluate -o")
 
 
 def read_model(path: Path, model: type[M], kind: str, command: str) -> M:
@@ -145,7 +155,7 @@ def read_model(path: Path, model: type[M], kind: str, command: str) -> M:
         return model.model_validate(json.loads(text))
 
 
-def find_config(folder: Path) -> RunConfig | None:
+def find_config(folder: Path) -> StoredRunConfig | None:
     """Read the configuration of a run; None where there is none of this version."""
     with suppress(InputError):
         return load_config(folder)
@@ -158,7 +168,8 @@ def is_run(folder: Path) -> bool:
         return False
     try:
         content = json.loads((folder / CONFIG).read_bytes())
-    except (ValueError, RecursionError):  # run.json is damaged, but the judgements are still good
+    except (ValueError, RecursionError):
+        # run.json is damaged, but the judgements are still good.
         return (folder / JOURNAL).exists()
     return isinstance(content, dict) and content.keys() >= {"metrics", "judge", "engine"}
 
@@ -170,9 +181,7 @@ def check(folder: Path, samples: Samples) -> None:
     only a part of the run's own samples.jsonl.
     """
     try:
-        paths = [] if is_run(folder) or not folder.exists() else folder.iterdir()
-        # Empty and hidden files do not count: a run that ended at its beginning leaves such files.
-        if any(path.lstat().st_size for path in paths if not path.name.startswith(".")):
+        if not is_run(folder) and _has_files(folder):
             raise FolderError(
                 f"{folder}: this folder is not empty, and no run's (it has no {CONFIG} of one); choose an "
                 "empty or a new one with -o."
@@ -181,11 +190,21 @@ def check(folder: Path, samples: Samples) -> None:
         raise FolderError(
             f"{folder}: no run can be kept there ({error.strerror}); choose another folder with -o."
         ) from error
-    if is_own(folder, samples) and (total := len(_read_stored(folder))) > len(samples):
-        raise InputError(
-            f"{samples.file}: this is the run's own file, in which only {len(samples)} of {total} samples "
-            "would be left; choose another folder with -o."
-        )
+    if is_own(folder, samples):
+        total = len(_read_stored(folder))
+        if total > len(samples):
+            raise InputError(
+                f"{samples.file}: this is the run's own file, in which only {len(samples)} of {total} "
+                "samples would be left; choose another folder with -o."
+            )
+
+
+def _has_files(folder: Path) -> bool:
+    """Return whether the folder has files. Empty and hidden ones, which any run leaves, do not count."""
+    if not folder.exists():
+        return False
+    shown = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    return any(path.lstat().st_size for path in shown)
 
 
 def is_own(folder: Path, samples: Samples) -> bool:
@@ -195,8 +214,11 @@ def is_own(folder: Path, samples: Samples) -> bool:
 
 def skipped(folder: Path | None, read: Samples) -> list[Skipped]:
     """List the rows that were left out: of `read` and, where that is the run's own file, of the run."""
-    previous = find_config(folder) if folder is not None and is_own(folder, read) else None
-    return [*(previous.skipped if previous else []), *read.skipped]
+    if folder is not None and is_own(folder, read):
+        previous = find_config(folder)
+        if previous is not None:
+            return [*previous.skipped, *read.skipped]
+    return list(read.skipped)
 
 
 def check_default(folder: Path, samples: Samples, metrics: Sequence[str] | None = None) -> None:
@@ -208,9 +230,13 @@ def check_default(folder: Path, samples: Samples, metrics: Sequence[str] | None 
     texts there, or with a metric that is not computed now. Raises FolderError as `check` does.
     """
     check(folder, samples)
-    if not (folder / RESULTS).exists() or not (stored := _read_stored(folder)):
+    if not (folder / RESULTS).exists():
         return
-    if lost := _lost_samples(stored, samples) or _lost_metrics(folder, metrics):
+    stored = _read_stored(folder)
+    if not stored:
+        return
+    lost = _lost_samples(stored, samples) or _lost_metrics(folder, metrics)
+    if lost:
         raise InputError(
             f"{folder} holds a finished run of {lost}; name another folder with -o, or give -o {folder} to "
             "replace its results."
@@ -257,37 +283,51 @@ def _question(sample: Sample) -> str:
 
 @contextmanager
 def open_run(
-    folder: Path | None, samples: Sequence[Sample], config: RunConfig
-) -> Iterator[tuple[Journal, RunConfig]]:
+    folder: Path | None,
+    samples: Sequence[Sample],
+    config: StoredRunConfig,
+    memory: Journal | None = None,
+    known: Sequence[Path] = (),
+) -> Iterator[tuple[Journal, StoredRunConfig]]:
     """Lock the folder, and write run.json and samples.jsonl; a finished run stays as it is until `finish`.
 
-    Yields the journal, in memory without a folder, and the configuration after earlier calls in the folder.
+    memory  the journal of a run without a folder; by default an empty one
+    known   folders of other runs, whose judgements are copied when they are asked for
+
+    Yields the journal, and the configuration after earlier calls in the folder.
     Raises FolderError where another process writes to the folder, or it can't be written.
     """
-    with Journal(folder) as journal:
-        if folder is not None:
-            for place in (folder, folder / NEXT):
-                previous = find_config(place)
-                config = config.after(previous) if previous else config
-            _write_inputs(folder, samples, config)
+    if folder is None:
+        yield Journal() if memory is None else memory, config
+        return
+    with Journal(folder, [JournalFile(other / JOURNAL) for other in known]) as journal:
+        for place in (folder, folder / NEXT):
+            previous = find_config(place)
+            if previous is not None:
+                config = config.after(previous)
+        _write_inputs(folder, samples, config)
         yield journal, config
 
 
-def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig) -> None:
+def _write_inputs(folder: Path, samples: Sequence[Sample], config: StoredRunConfig) -> None:
+    """Write run.json and samples.jsonl, unless the folder has them already.
+
+    They go into NEXT where a finished run with other inputs is in the folder.
+    """
+    config_text = json.dumps(config.model_dump(), indent=1) + "\n"
+
     def lines() -> Iterator[str]:
         return (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
 
-    config = json.dumps(new.model_dump(), indent=1) + "\n"
     # The configuration first: with it, the folder belongs to a run.
-    contents: dict[str, Callable[[], Iterable[str]]] = {CONFIG: lambda: [config], SAMPLES: lines}
+    contents: dict[str, Callable[[], Iterable[str]]] = {CONFIG: lambda: [config_text], SAMPLES: lines}
 
     def changed_in(place: Path) -> list[str]:
         return [name for name, parts in contents.items() if not _has_parts(place / name, parts())]
 
     with files.writing(folder):
-        changed = changed_in(folder)
         place = folder
-        outdated: list[Path] = []
+        changed = changed_in(folder)
         if changed and (folder / RESULTS).exists():
             LOG.warning(
                 "%s: its earlier results are replaced when this run is finished; all judgements stay in its "
@@ -299,6 +339,7 @@ def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig) -> No
             changed = changed_in(place)
         else:
             _remove_next(folder)
+        outdated: list[Path] = []
         if changed:
             # A plan and tables of other inputs, the latter of a run that was killed when it ended.
             outdated = [place / name for name in (PLAN, *finished_files())]
@@ -316,7 +357,8 @@ def _remove_next(folder: Path) -> None:
     if place.is_dir():
         for name in _INPUTS:
             (place / name).unlink(missing_ok=True)
-        with suppress(OSError):  # where something else is in it, too
+        # Where something else is in it, too, it stays.
+        with suppress(OSError):
             place.rmdir()
 
 
@@ -325,7 +367,11 @@ def _has_parts(path: Path, parts: Iterable[str]) -> bool:
     if not path.exists():
         return False
     with path.open("rb") as file:
-        return all(file.read(len(part)) == part for part in map(str.encode, parts)) and not file.read(1)
+        for part in parts:
+            expected = part.encode()
+            if file.read(len(expected)) != expected:
+                return False
+        return not file.read(1)
 
 
 def _read_stored(folder: Path) -> Sequence[Sample]:
@@ -335,7 +381,7 @@ def _read_stored(folder: Path) -> Sequence[Sample]:
     return []
 
 
-def keep_plan(folder: Path, run_plan: Plan) -> None:
+def write_plan(folder: Path, run_plan: Plan) -> None:
     """Write plan.json, unless the run continues and has the plan of its beginning."""
     place = _inputs_of(folder)
     if not (run_plan.kept and (place / PLAN).exists()):
@@ -343,14 +389,14 @@ def keep_plan(folder: Path, run_plan: Plan) -> None:
             files.atomic_write(place / PLAN, [json.dumps(run_plan.to_dict(), indent=1) + "\n"])
 
 
-def keep_shard(folder: Path, content: str) -> None:
-    """Write shard.json into the folder of an open run; "" removes it, for a whole run. Raises FolderError."""
+def write_shard_text(folder: Path, text: str | None) -> None:
+    """Write shard.json into the folder of an open run; None removes it. Raises FolderError."""
     place = _inputs_of(folder)
     with files.writing(folder):
-        if content:
-            files.atomic_write(place / SHARD, [content])
-        else:
+        if text is None:
             (place / SHARD).unlink(missing_ok=True)
+        else:
+            files.atomic_write(place / SHARD, [text])
 
 
 def finish(folder: Path, result: Result) -> None:
@@ -401,7 +447,7 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def read_run(folder: Path) -> tuple[Samples, RunConfig]:
+def read_run(folder: Path) -> tuple[Samples, StoredRunConfig]:
     """Read the samples and the configuration of a run. Raises InputError for a folder without a run."""
     run_config = load_config(folder)
     return read_samples(folder / SAMPLES), run_config

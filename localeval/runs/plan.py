@@ -26,6 +26,7 @@ from localeval.metrics import Metric
 from localeval.metrics.summary import judgements_of_sample
 from localeval.options import Options
 from localeval.report.text import new_table, printed
+from localeval.runs.speed import load_speed, store_speed
 from localeval.samples import Sample
 from localeval.text.display import join_some
 
@@ -39,8 +40,11 @@ LOG = logging.getLogger("localeval")
 
 PLAN = "plan.json"
 
-BEHIND = 1500  # tokens before an average token: a prefix of worked examples and half a context
-LOOKED_AT = 100  # samples that are counted before a run, in one or two seconds
+TOKENS_BEFORE = 1500
+"""Tokens before an average token: a prefix of worked examples and half a context."""
+
+MAX_COUNTED = 100
+"""Samples that are counted before a run, in one or two seconds."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class Plan:
     @property
     def spent(self) -> TokenUsage:
         """Tokens of all judgements together."""
-        return _sum(work.spent for work in self.work)
+        return _sum_usage(work.spent for work in self.work)
 
     @property
     def seconds(self) -> float | None:
@@ -133,33 +137,46 @@ class Plan:
     def __str__(self) -> str:
         """Show a row per judgement and one for the total, then time, memory and samples that are too long."""
         table = new_table(
-            *("judgement", "to make", "from the journal"),
-            *("prompt tokens", "reply tokens, about", "time, about"),
+            "judgement",
+            "to make",
+            "from the journal",
+            "prompt tokens",
+            "reply tokens, about",
+            "time, about",
         )
-
-        def row(name: str, to_make: int, kept: int, spent: TokenUsage, by: str = "judge") -> None:
-            reply_tokens = spent.decoded + spent.guessed + spent.forced
-            cells = [f"{spent.total - reply_tokens:,}", f"{reply_tokens:,}", _time(self._seconds(spent))]
-            table.add_row(name, f"{to_make:,}", f"{kept:,}", *(cells if by == "judge" else [f"by the {by}"]))
-
         for item in self.work:
-            row(item.judgement, item.to_make, item.kept + item.again, item.spent, item.by)
+            counts = self._counts(item.judgement, item.to_make, item.kept + item.again)
+            if item.by == "judge":
+                table.add_row(*counts, *self._tokens_and_time(item.spent))
+            else:
+                table.add_row(*counts, f"by the {item.by}")
         table.add_row()
-        row("all", self.to_make, sum(item.kept + item.again for item in self.work), self.spent)
+        stored = sum(item.kept + item.again for item in self.work)
+        table.add_row(*self._counts("all", self.to_make, stored), *self._tokens_and_time(self.spent))
         return "\n".join([*printed(table, 110), "", *self._notes("Not measured.")])
+
+    def _counts(self, name: str, to_make: int, stored: int) -> list[str]:
+        """Return the first three cells of a row."""
+        return [name, f"{to_make:,}", f"{stored:,}"]
+
+    def _tokens_and_time(self, spent: TokenUsage) -> list[str]:
+        """Return the last three cells of a row: tokens of prompts and of replies, and their time."""
+        reply_tokens = spent.decoded + spent.guessed + spent.forced
+        prompt_tokens = spent.total - reply_tokens
+        return [f"{prompt_tokens:,}", f"{reply_tokens:,}", format_seconds(self._seconds(spent))]
 
     def summary(self) -> list[str]:
         """Return one to five lines: what is to be judged, how long it takes, and whether it fits."""
         samples = _sample_count(self.samples)
-        counted, end = samples, "; no model is asked."
-        if self.looked_at < self.samples:
-            counted, end = f"the {self.looked_at:,} of {samples} that were looked at", "."
+        is_whole = self.looked_at == self.samples
+        counted = samples if is_whole else f"the {self.looked_at:,} of {samples} that were looked at"
+        end = "; no model is asked." if is_whole else "."
         if not self.to_make and not self.kept:
             return [f"Plan: nothing is to be judged in {counted}{end}"]
         if not self.to_make:
             return [f"Plan: all judgements of {counted} are in the journal{end}"]
+        about = "" if is_whole else "about "
         stored = f" ({self.kept:,} more in the journal)" if self.kept else ""
-        about = "" if self.looked_at == self.samples else "about "
         tokens = f", about {self.spent.total:,} tokens" if self.spent.total else ""
         return [
             f"Plan: {samples}, {about}{self.to_make:,} judgements to make{stored}{tokens}.",
@@ -171,27 +188,44 @@ class Plan:
 
     def _notes(self, unknown: str) -> Iterator[str]:
         """Yield time (`unknown` where it was not measured) and memory, then the samples that are long."""
-        time, memory = unknown, ""
-        if self.seconds is not None:
-            others = sorted({item.by for item in self.work if item.to_make and item.by != "judge"})
-            auxiliary = f", and the {' and the '.join(others)} beside" if others else ""
-            time = f"about {_time(self.seconds)} and some seconds to load the model{auxiliary}."
-        if self.memory is not None:
-            free = f", {self.free / 1e9:.1f} GB are free" if self.free is not None else ""
-            memory = f" Memory: {self.memory / 1e9:.1f} GB needed{free}{'' if self.fits else f': {REMEDY}'}."
-        yield f"Time: {time}{memory}"
-        of_counted = "" if self.looked_at == self.samples else f" of {self.looked_at:,}"
+        yield f"Time: {self._time_note() or unknown}{self._memory_note()}"
+        is_whole = self.looked_at == self.samples
+        of_counted = "" if is_whole else f" of {self.looked_at:,}"
         if self.windows:
             what = f"Contexts read in windows (up to {max(self.windows.values())})"
-            yield f"{what}: {_sample_count(len(self.windows))}{of_counted} ({join_some([*self.windows], 5)})."
+            ids = join_some(list(self.windows), 5)
+            yield f"{what}: {_sample_count(len(self.windows))}{of_counted} ({ids})."
         if self.too_long:
             what = "Too long, and will fail with context_too_long"
-            yield f"{what}: {_sample_count(len(self.too_long))}{of_counted} ({join_some(self.too_long, 5)})."
-        if of_counted:
+            ids = join_some(self.too_long, 5)
+            yield f"{what}: {_sample_count(len(self.too_long))}{of_counted} ({ids})."
+        if not is_whole:
             yield f"Estimated from {self.looked_at:,} of the {self.samples:,} samples."
 
+    def _time_note(self) -> str:
+        """Say how long the run takes; "" where that is not known."""
+        if self.seconds is None:
+            return ""
+        others = sorted({item.by for item in self.work if item.to_make and item.by != "judge"})
+        auxiliary = f", and the {' and the '.join(others)} beside" if others else ""
+        return f"about {format_seconds(self.seconds)} and some seconds to load the model{auxiliary}."
 
-def _sum(spent: Iterable[TokenUsage]) -> TokenUsage:
+    def _memory_note(self) -> str:
+        """Say how much memory the judge needs; "" where it needs no more."""
+        if self.memory is None:
+            return ""
+        free = "" if self.free is None else f", {self.free / 1e9:.1f} GB are free"
+        remedy = "" if self.fits else f": {REMEDY}"
+        return f" Memory: {self.memory / 1e9:.1f} GB needed{free}{remedy}."
+
+
+def _stored_usage(cost: Mapping[str, Any]) -> TokenUsage:
+    """Return the tokens of a judgement by the `cost` of its entry in a journal."""
+    return TokenUsage(**cost["spent"])
+
+
+def _sum_usage(spent: Iterable[TokenUsage]) -> TokenUsage:
+    """Return the sum of each kind of token."""
     return TokenUsage(*map(sum, zip(TokenUsage(), *spent, strict=True)))
 
 
@@ -204,11 +238,11 @@ def _sample_count(n: int) -> str:
     return f"{n:,} sample" if n == 1 else f"{n:,} samples"
 
 
-def _time(seconds: float | None) -> str:
+def format_seconds(seconds: float | None) -> str:
     """Format a length of time.
 
-    >>> _time(None), _time(8.2), _time(119.7), _time(200), _time(1300), _time(20000)
-    ('-', '8 s', '2 min 0 s', '3 min 20 s', '22 min', '5 h 33 min')
+    >>> [format_seconds(seconds) for seconds in (None, 8.2, 119.7, 200, 1300, 20000)]
+    ['-', '8 s', '2 min 0 s', '3 min 20 s', '22 min', '5 h 33 min']
     """
     if seconds is None:
         return "-"
@@ -227,49 +261,78 @@ def make_plan(
     options: Options,
     folder: Path | None = None,
     *,
-    most: int = 0,
+    max_counted: int = 0,
     measure: bool = False,
 ) -> Plan:
     """Plan a run of these samples, of which the journal in `folder` may hold judgements.
 
-    most     count at most this many samples, evenly spread; 0 for all
-    measure  measure the machine's speed, with some 3,800 tokens; else the plan has no time
+    max_counted  count at most this many samples, evenly spread; 0 for all
+    measure      measure the machine's speed, with some 3,800 tokens; else the plan has no time
 
     Raises ModelBroken for a file that is no model.
     """
-    n = len(samples)
-    counted = [samples[i * n // most] for i in range(most)] if 0 < most < n else samples
-    counting, dry_run = _counting(judge), _DryRun(JournalFile(folder / JOURNAL) if folder else None)
-    windows, too_long = dict[str, int](), list[str]()
+    counted = _spread(samples, max_counted)
+    dry_judge = _dry_run_judge(judge)
+    journal = _DryRunJournal(JournalFile(folder / JOURNAL) if folder else None)
+    windows: dict[str, int] = {}
+    too_long: list[str] = []
     for sample in counted:
         required = judgements_of_sample(metrics, options, sample)
-        records = counting.judge(sample, required, options, dry_run)
-        if (most_read := most_windows(records)) > 1:
-            windows[sample.id] = most_read
+        records = dry_judge.judge(sample, required, options, journal)
+        number_of_windows = most_windows(records)
+        if number_of_windows > 1:
+            windows[sample.id] = number_of_windows
         if any(getattr(record, "failed", "") == "context_too_long" for record in records.values()):
             too_long.append(sample.id)
-    work = dry_run.work(options, n / max(1, len(counted)))
-    engine = judge.engine if isinstance(judge.engine, Engine) and any(w.spent.total for w in work) else None
     plan = Plan(
-        samples=n,
+        samples=len(samples),
         looked_at=len(counted),
-        work=work,
+        work=journal.work(options, len(samples) / max(1, len(counted))),
         windows=windows,
         too_long=tuple(too_long),
-        memory=engine.memory() if engine else None,
         free=available(),
     )
-    if engine and measure and plan.fits:  # measuring loads the model once more
-        from localeval.engine.benchmark import measure as measure_speed  # heavy: llama.cpp
-
-        LOG.warning("measuring how fast this machine is with %s; it takes about a minute.", engine.path.name)
-        engine.check_loadable()
-        with suppress(EngineError):  # the run will meet the same error and report it
-            plan = replace(plan, speed=measure_speed(engine.path, engine.settings, BEHIND))
-    return replace(plan, memory=None) if engine and engine.loaded else plan
+    if not isinstance(judge.engine, Engine) or not plan.spent.total:
+        return plan
+    return _with_engine(plan, judge, judge.engine, measure)
 
 
-class _DryRun(Journal):
+def _spread(samples: Sequence[Sample], most: int) -> Sequence[Sample]:
+    """Return at most so many of the samples, evenly spread; all for 0."""
+    if not 0 < most < len(samples):
+        return samples
+    return [samples[number * len(samples) // most] for number in range(most)]
+
+
+def _with_engine(plan: Plan, judge: Judge, engine: Engine, measure: bool) -> Plan:
+    """Add the memory that a model needs where it is not loaded yet, and its speed where that is measured."""
+    needing = replace(plan, memory=engine.memory())
+    # Measuring loads the model once more.
+    speed = _measure(judge, engine) if measure and needing.fits else None
+    return replace(plan if engine.loaded else needing, speed=speed)
+
+
+def with_stored_speed(plan: Plan, judge: Judge) -> Plan:
+    """Add the speed that `--plan` measured last with this model and these settings, if it did."""
+    if not isinstance(judge.engine, Engine) or not plan.spent.total:
+        return plan
+    return replace(plan, speed=load_speed(judge))
+
+
+def _measure(judge: Judge, engine: Engine) -> Speed | None:
+    """Measure the speed, and remember it; None where the engine fails, as the run itself will report."""
+    from localeval.engine import benchmark  # heavy: llama.cpp
+
+    LOG.warning("measuring how fast this machine is with %s; it takes about a minute.", engine.path.name)
+    engine.check_loadable()
+    with suppress(EngineError):
+        speed = benchmark.measure(engine.path, engine.settings, TOKENS_BEFORE)
+        store_speed(judge, speed)
+        return speed
+    return None
+
+
+class _DryRunJournal(Journal):
     """A journal of judgements that an engine made which only counts them. `stored` is that of the run.
 
     counts  judgement -> field of `Work` -> number
@@ -279,15 +342,18 @@ class _DryRun(Journal):
     def __init__(self, stored: JournalFile | None) -> None:
         super().__init__()
         self._stored = stored
-        self._made: dict[str, str] = {}  # key -> judgement, also where memory holds the record no longer
+        # Key -> judgement, also where memory holds the record no longer.
+        self._made: dict[str, str] = {}
         self.counts = defaultdict[str, Counter[str]](Counter)
         self.spent = defaultdict[str, TokenUsage](TokenUsage)
 
     def get(self, key: str) -> dict[str, Any] | None:
-        if self._stored and (entry := self._stored.entry(key)):
+        entry = self._stored.entry(key) if self._stored else None
+        if entry is not None:
             self.counts[entry["judgement"]]["kept"] += 1
             return cast("dict[str, Any]", entry["record"])
-        if (record := super().get(key)) is not None:
+        record = super().get(key)
+        if record is not None:
             self.counts[self._made[key]]["again"] += 1
         return record
 
@@ -298,7 +364,7 @@ class _DryRun(Journal):
             self.counts[judgement]["again"] += 1
         else:
             self.counts[judgement]["to_make"] += 1
-            self.spent[judgement] = _sum([self.spent[judgement], TokenUsage(**cost["spent"])])
+            self.spent[judgement] = _sum_usage([self.spent[judgement], _stored_usage(cost)])
         self._made[key] = judgement
         super().put(key, judgement, sample, record, cost)
 
@@ -313,8 +379,8 @@ class _DryRun(Journal):
         return tuple(work)
 
 
-class _CountingEmbedder(EmbeddingModel):
-    """Has the signature of an embedder, and computes nothing."""
+class _DryRunEmbedder(EmbeddingModel):
+    """An embedder that computes nothing, with the signature of the judge's."""
 
     def __init__(self, models: AuxiliaryModels) -> None:
         self._models = models
@@ -328,8 +394,8 @@ class _CountingEmbedder(EmbeddingModel):
         return self._models.embedder().signature()
 
 
-class _CountingClassifier(EntailmentModel):
-    """Has the signature of a classifier, and computes nothing."""
+class _DryRunClassifier(EntailmentModel):
+    """A classifier that computes nothing, with the signature of the judge's."""
 
     def __init__(self, models: AuxiliaryModels) -> None:
         self._models = models
@@ -341,8 +407,8 @@ class _CountingClassifier(EntailmentModel):
         return self._models.classifier().signature()
 
 
-def _counting(judge: Judge) -> Judge:
+def _dry_run_judge(judge: Judge) -> Judge:
     """Return a judge that makes every record under the same key, and computes nothing."""
-    opened = judge.auxiliary_models
-    models = AuxiliaryModels(_CountingEmbedder(opened), _CountingClassifier(opened))
-    return Judge(DryRunEngine(judge.engine), judge.model, auxiliary_models=models)
+    models = judge.auxiliary_models
+    dry_models = AuxiliaryModels(_DryRunEmbedder(models), _DryRunClassifier(models))
+    return Judge(DryRunEngine(judge.engine), judge.model, auxiliary_models=dry_models)

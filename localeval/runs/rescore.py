@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from localeval.errors import InputError
 from localeval.fitted.curves import Curves
-from localeval.fitted.heads import heads_for
-from localeval.judgements import AnyJudgement, Choices, Records, make_records, with_needs
+from localeval.fitted.heads import Head, heads_for
+from localeval.judgements import AnyJudgement, Choices, Record, Records, make_records, with_needs
 from localeval.judgements.calibration import curves_for
 from localeval.judgements.journal import JOURNAL, JournalFile, find, key_of
 from localeval.judgements.making import KeyedRecord
-from localeval.metrics.signature import build_signature
-from localeval.metrics.summary import choose_metrics, compute_all, scorable
+from localeval.metrics import Metric
+from localeval.metrics.sample_result import score_records
+from localeval.metrics.signature import Signature, build_signature
+from localeval.metrics.summary import choose_metrics, scorable
 from localeval.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
 from localeval.runs.evaluate import metrics_for
 from localeval.runs.result import Result, ScoredSamples
 from localeval.samples import Sample
 from localeval.text.display import join_some
-
-Keys = Mapping[str, str]  # judgement -> the key of its line in the journal
 
 
 def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options: Any) -> Result:
@@ -40,7 +39,8 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     >>> rescore("runs/answers", threshold=0.7)["faithfulness"].value         # doctest: +SKIP
     0.571
     """
-    if fixed := sorted(set(options) - set(ARITHMETIC)):
+    fixed = sorted(set(options) - set(ARITHMETIC))
+    if fixed:
         raise InputError(
             f"{fixed[0]} can't be changed without judging again; rescore takes {', '.join(ARITHMETIC)}. "
             "For another judging use `evaluate`."
@@ -48,65 +48,125 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     path = Path(folder)
     samples, config = run_folder.read_run(path)
     if metrics is not None:
-        metrics_for(metrics, samples)  # raises for a column that no sample has, as `evaluate` does
-    original, selected = config.signature, choose_metrics(config.metrics if metrics is None else metrics)
+        # Raises for a column that no sample has, as `evaluate` does.
+        metrics_for(metrics, samples)
+    selected = choose_metrics(config.metrics if metrics is None else metrics)
     choices = Options.read({**config.options, **options})
     heads = heads_for(config.engine.model, choices)
-    if "support" in original.judgements and "calibration" not in options:
-        curves: Curves = original.calibration
-    else:
-        curves = curves_for(config.engine.model, choices, heads, original.judgements)
-
-    inputs_by = Choices(choices, heads, curves, **config.auxiliary_signatures)
+    curves = _curves(config, choices, heads, "calibration" in options)
     stored = run_folder.load(path) if (path / run_folder.RESULTS).exists() else None
-    lines = JournalFile(path / JOURNAL)
-    record_fingerprint = config.engine.model_dump()
-
-    def find_keyed(
-        keys: Keys, judgement: AnyJudgement, sample: Sample, records: Records
-    ) -> KeyedRecord | None:
-        """Read the record under the key in the results, of any version, or else under this version's key."""
-        key = keys.get(judgement.name, "")
-        record = find(lines, judgement, key) if key else None
-        if record is None:
-            key = key_of(judgement, judgement.inputs(sample, records, inputs_by), record_fingerprint)
-            record = find(lines, judgement, key)
-        return None if record is None else (record, key)
-
+    signature = _signature(config, selected, choices, curves)
+    inputs_by = Choices(choices, heads, curves, **config.auxiliary_signatures)
+    finder = _RecordFinder(path, config.engine.model_dump(), inputs_by)
+    scored = ScoredSamples(samples, finder.lines, signature)
     # A reason explains a verdict, so it is kept only where the verdicts are decided as before.
-    keeps_reasons = curves == original.calibration and choices.threshold == original.threshold
-    missing: dict[str, list[str]] = defaultdict(list)
-
-    current = build_signature(
-        original.model_copy(update=config.auxiliary_signatures), selected, choices, curves
+    run = config.signature
+    keeps_reasons = curves == run.calibration and choices.threshold == run.threshold
+    for position, sample in enumerate(samples):
+        stored_keys = stored.samples[position].keys if stored else {}
+        records, keys = finder.find_all(sample, _required(selected, sample), stored_keys)
+        # Where something is missing, the other samples are looked at only to name all that is.
+        if not finder.missing:
+            if keeps_reasons:
+                keys |= _keys_of_reasons(keys, stored_keys)
+            scored.put(position, score_records(sample, selected, records, keys, choices, curves))
+    if finder.missing:
+        raise _incomplete(folder, finder.missing, config.metrics, selected)
+    return Result(
+        scored,
+        [metric.name for metric in selected],
+        signature,
+        network=stored.network if stored else None,
+        skipped=config.skipped,
     )
-    scored = ScoredSamples(samples, lines, current)
-    for index, sample in enumerate(samples):
-        keys = stored.samples[index].keys if stored else {}
-        required = [name for metric in scorable(selected, sample) for name in metric.judgements]
-        records, record_keys = make_records(sample, required, partial(find_keyed, keys))
+
+
+def _required(metrics: Sequence[Metric], sample: Sample) -> list[str]:
+    """Return the judgements that a sample's scores depend on; reasons are none of them."""
+    return [name for metric in scorable(metrics, sample) for name in metric.judgements]
+
+
+def _keys_of_reasons(keys: Mapping[str, str], stored_keys: Mapping[str, str]) -> dict[str, str]:
+    """Return the key of the run's reasons under its name, where its verdicts are read; else nothing."""
+    if "support" in keys and "reasons" in stored_keys:
+        return {"reasons": stored_keys["reasons"]}
+    return {}
+
+
+def _curves(
+    config: run_folder.StoredRunConfig, options: Options, heads: Mapping[str, Head], calibrated_anew: bool
+) -> Curves:
+    """Return the curves of the run, or those that the caller chose, or that hold for judgements new to it."""
+    run = config.signature
+    if "support" in run.judgements and not calibrated_anew:
+        return run.calibration
+    return curves_for(config.engine.model, options, heads, run.judgements)
+
+
+def _signature(
+    config: run_folder.StoredRunConfig, metrics: Sequence[Metric], options: Options, curves: Curves
+) -> Signature:
+    """Return the signature of the new scores; prompts and judgements have the run's versions."""
+    run = config.signature
+    models = run.model_copy(update=config.auxiliary_signatures)
+    current = build_signature(models, metrics, options, curves)
+    return current.model_copy(
+        update={
+            "prompts": {name: run.prompts.get(name, new) for name, new in current.prompts.items()},
+            "judgements": {name: run.judgements.get(name, new) for name, new in current.judgements.items()},
+        }
+    )
+
+
+class _RecordFinder:
+    """Finds the records of samples in the journal of a run.
+
+    missing  judgement -> ids of the samples whose record is not there
+    """
+
+    def __init__(self, folder: Path, record_fingerprint: Mapping[str, Any], choices: Choices) -> None:
+        self.lines = JournalFile(folder / JOURNAL)
+        self._record_fingerprint = record_fingerprint
+        self._choices = choices
+        self.missing: dict[str, list[str]] = defaultdict(list)
+
+    def find_all(
+        self, sample: Sample, required: Sequence[str], stored_keys: Mapping[str, str]
+    ) -> tuple[dict[str, Record], dict[str, str]]:
+        """Return the records of these judgements that are there, and their keys.
+
+        stored_keys  judgement -> the key of its record in the results of the run, which may be of an older
+                     version of the judgement
+        """
+
+        def find_record(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord | None:
+            stored_key = stored_keys.get(judgement.name)
+            if stored_key is not None:
+                record = find(self.lines, judgement, stored_key)
+                if record is not None:
+                    return record, stored_key
+            inputs = judgement.inputs(sample, records, self._choices)
+            key = key_of(judgement, inputs, self._record_fingerprint)
+            record = find(self.lines, judgement, key)
+            return None if record is None else (record, key)
+
+        records, keys = make_records(sample, required, find_record)
         for judgement in with_needs(required):
             if judgement.name not in records:
-                missing[judgement.name].append(sample.id)
-        if not missing:
-            scores = compute_all(selected, sample, records, choices, curves)
-            if "support" in record_keys and keeps_reasons and "reasons" in keys:
-                record_keys["reasons"] = keys["reasons"]
-            scored.put(index, sample, scores, records, record_keys)
-    if missing:
-        lacking = [
-            f"{name} of {len(ids)} sample{'s' * (len(ids) > 1)} ({join_some(ids, 5)})"
-            for name, ids in missing.items()
-        ]
-        names = ",".join(dict.fromkeys([*config.metrics, *(m.name for m in selected)]))
-        raise InputError(
-            f"{folder}: the journal does not hold {', '.join(lacking)}; give the run's `evaluate` command "
-            f"again with -m {names}, which makes just that."
-        )
-    versions = {
-        "prompts": {name: original.prompts.get(name, new) for name, new in current.prompts.items()},
-        "judgements": {name: original.judgements.get(name, new) for name, new in current.judgements.items()},
-    }
-    signature = current.model_copy(update=versions)
-    network = stored.network if stored else None
-    return Result(scored, [m.name for m in selected], signature, network=network, skipped=config.skipped)
+                self.missing[judgement.name].append(sample.id)
+        return records, keys
+
+
+def _incomplete(
+    folder: str | Path, missing: Mapping[str, Sequence[str]], run: Sequence[str], selected: Sequence[Metric]
+) -> InputError:
+    """Return the error that names what the journal lacks; `run` has the names of the run's metrics."""
+    lacking = []
+    for name, ids in missing.items():
+        samples = "1 sample" if len(ids) == 1 else f"{len(ids)} samples"
+        lacking.append(f"{name} of {samples} ({join_some(ids, 5)})")
+    names = ",".join(dict.fromkeys([*run, *(metric.name for metric in selected)]))
+    return InputError(
+        f"{folder}: the journal does not hold {', '.join(lacking)}; give the run's `evaluate` command "
+        f"again with -m {names}, which makes just that."
+    )

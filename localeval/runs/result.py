@@ -1,7 +1,4 @@
-"""The result of `evaluate`: scores, the records behind them, means and signature; as results.json too.
-
-The fields of results.json: localeval/runs/README.md. It has one sample per line, so that it is read in parts.
-"""
+"""The result of `evaluate`: scores, the records behind them, means and signature."""
 
 from __future__ import annotations
 
@@ -10,31 +7,24 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
-from itertools import takewhile, zip_longest
 from pathlib import Path
-from typing import Any, Literal, cast
-
-from pydantic import BaseModel, Field, StrictBool
+from typing import Any
 
 from localeval.errors import InputError
-from localeval.judgements import JUDGEMENTS
+from localeval.judgements.base import Record
 from localeval.judgements.decision import find_differing
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
-from localeval.metrics.sample_result import Network as Network
-from localeval.metrics.sample_result import SampleResult as SampleResult
-from localeval.metrics.sample_result import sample_sha256 as sample_sha256
+from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, group_of, summarize
 from localeval.report.formats import REPORT, write_format
 from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
-from localeval.report.view import Disagreement as Disagreement
+from localeval.report.view import Disagreement
 from localeval.samples import Sample, Skipped
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.spooled import SpooledLines, StoredSequence
-
-_SAMPLES, _END = ' "samples": [\n', " ]\n"  # lines of results.json, around those of the samples
 
 
 class ScoredSamples(StoredSequence[SampleResult]):
@@ -45,49 +35,48 @@ class ScoredSamples(StoredSequence[SampleResult]):
     """
 
     def __init__(self, samples: Sequence[Sample], journal: JournalFile | None, signature: Signature) -> None:
-        self._samples, self._journal = samples, journal
-        self._curves, self._threshold = signature.calibration, signature.threshold
-        self._records: dict[int, Mapping[str, BaseModel]] = {}
+        self._samples = samples
+        self._journal = journal
+        self._curves = signature.calibration
+        self._threshold = signature.threshold
+        self._records: dict[int, Mapping[str, Record]] = {}
         self._lines = SpooledLines()
-        self._numbers = array("q", [-1]) * len(samples)  # sample -> the number of its line
+        # Position of a sample -> the number of its line; samples may come in any order.
+        self._line_numbers = array("q", [-1]) * len(samples)
 
-    def put(
-        self,
-        index: int,
-        sample: Sample,
-        scores: Mapping[str, Score],
-        records: Mapping[str, BaseModel],
-        keys: Mapping[str, str],
-        unjudged: Mapping[str, int] = {},
-    ) -> str:
-        """Store the scores of the sample at `index`, and return its digest; samples may come in any order.
+    def put(self, position: int, result: SampleResult, unjudged: Mapping[str, int] = {}) -> str:
+        """Store the result of the sample at `position`, and return the digest of its texts.
 
-        unjudged  reason -> number of stretches of the response that are not judged, if `records` lack them
+        unjudged  reason -> number of stretches of the response that are not judged, if `result` has no
+                  records in which they are counted
         """
         if self._journal is None:
-            self._records[index] = records
-        row = SampleResult(sample, scores, records).to_dict()
+            self._records[position] = result.records
+        row = result.to_dict()
         if unjudged:
             row["unjudged"] = unjudged
-        row["records"] = keys
+        row["records"] = dict(result.keys)
         line = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        self._numbers[index] = self._lines.append(line)
+        self._line_numbers[position] = self._lines.append(line)
         return str(row["sha256"])
 
     def lines(self) -> Iterator[str]:
         """Yield each sample's line of results.json."""
-        for number in self._numbers:
+        for number in self._line_numbers:
             yield self._lines[number].decode("utf-8", "surrogatepass")
 
     def __len__(self) -> int:
         return len(self._samples)
 
     def _read(self, index: int) -> SampleResult:
-        row = json.loads(self._lines[self._numbers[index]])
+        row = json.loads(self._lines[self._line_numbers[index]])
+        sample = self._samples[index]
         scores = {name: Score(**score) for name, score in row["scores"].items()}
-        keys: Mapping[str, str] = row["records"] if self._journal else {}
-        records = JournaledRecords(self._journal, keys) if self._journal else self._records[index]
-        return SampleResult(self._samples[index], scores, records, self._curves, self._threshold, keys)
+        if self._journal is None:
+            return SampleResult(sample, scores, self._records[index], self._curves, self._threshold)
+        keys = row["records"]
+        records = JournaledRecords(self._journal, keys)
+        return SampleResult(sample, scores, records, self._curves, self._threshold, keys)
 
 
 class Result:
@@ -110,12 +99,15 @@ class Result:
         skipped: Sequence[Skipped] = (),
         higher_is_better: Mapping[str, bool] | None = None,
     ) -> None:
-        self.samples, self.metrics, self.signature = samples, metrics, signature
+        self.samples = samples
+        self.metrics = metrics
+        self.signature = signature
         self.network = network or Network()
         self.skipped = list(skipped)
         registered = {name: METRICS[name].higher_is_better for name in metrics if name in METRICS}
         self.higher_is_better = {**(higher_is_better or {}), **registered}
-        self._summaries: dict[str, Summary] = {}  # cached, as an interval is costly
+        # Computed once, as an interval is costly.
+        self._summaries: dict[str, Summary] = {}
 
     def __getitem__(self, metric: str) -> Summary:
         if metric not in self.metrics:
@@ -136,30 +128,33 @@ class Result:
         By default the threshold is the run's.
         Empty unless a metric of each was computed (`faithfulness` and `faithfulness_hhem`).
         """
-        threshold = self.signature.threshold if threshold is None else threshold
-        statements = []
+        if threshold is None:
+            threshold = self.signature.threshold
+        disagreements = []
         for item in self.samples:
             for judge, classifier in find_differing(item.decisions(threshold)):
                 if judge.probability is not None and classifier.probability is not None:
-                    statements.append(
+                    disagreements.append(
                         Disagreement(item.sample.id, judge.text, judge.probability, classifier.probability)
                     )
-        return statements
+        return disagreements
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """Return for each metric the fields of its `Summary`, and `higher_is_better` where that is known.
 
         `groups` is left out where no two samples share one.
         """
-        summary = {
-            name: {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self[name]).items()}
-            for name in self.metrics
-        }
-        for name, fields in summary.items():
+        summary: dict[str, dict[str, Any]] = {}
+        for name in self.metrics:
+            fields = asdict(self[name])
+            for interval in ("interval", "soft_interval"):
+                if fields[interval] is not None:
+                    fields[interval] = list(fields[interval])
             if fields["groups"] is None:
                 del fields["groups"]
             if name in self.higher_is_better:
                 fields["higher_is_better"] = self.higher_is_better[name]
+            summary[name] = fields
         return summary
 
     def head(self) -> dict[str, Any]:
@@ -212,83 +207,3 @@ class Result:
 
     def __str__(self) -> str:
         return as_text(self)
-
-
-class _Row(BaseModel):
-    id: str
-    sha256: str | None = None  # shows whether a text was edited since; an older version did not write it
-    scores: dict[str, Score]
-    unjudged: dict[str, int] = {}
-    records: dict[str, str]
-
-
-class _Summary(BaseModel):
-    higher_is_better: StrictBool | None = None  # nor this
-
-
-class _Head(BaseModel):
-    schema_: Literal[1] = Field(alias="schema")
-    signature: Signature
-    metrics: list[str]
-    summary: dict[str, _Summary] = {}
-    network: Network = Network()
-    skipped: list[Skipped] = []
-
-
-def results_text(result: Result) -> Iterator[str]:
-    """Yield the text of results.json of a run in a folder, in parts."""
-    scored = cast("ScoredSamples", result.samples)
-    yield json.dumps(result.head(), ensure_ascii=False, indent=1).removesuffix("\n}") + f",\n{_SAMPLES}"
-    for i, line in enumerate(scored.lines()):
-        yield (",\n  " if i else "  ") + line
-    yield f"\n{_END}}}\n"
-
-
-def _split(lines: Iterator[str]) -> tuple[Any, Iterator[Any]]:
-    """Return the head and an iterator over the samples; a file that was reformatted is read at once."""
-    head = "".join(takewhile(lambda line: line != _SAMPLES, lines))
-    if head.endswith(",\n"):
-        return json.loads(head[:-2] + "}"), _rows(lines)
-    document = json.loads(head)
-    return document, iter(document["samples"])
-
-
-def _rows(lines: Iterator[str]) -> Iterator[Any]:
-    for line in lines:
-        if line == _END:
-            return
-        yield json.loads(line.rstrip().removesuffix(","))
-    raise ValueError("it ends in the middle")
-
-
-def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: JournalFile) -> Result:
-    """Read a result of these samples from the lines of results.json; its records are in `journal`.
-
-    Raises ValueError or KeyError for another form, or for results of other samples.
-    """
-    fields, rows = _split(lines)
-    head = _Head.model_validate(fields)
-    scored = ScoredSamples(samples, journal, head.signature)
-    for index, (sample, entry) in enumerate(zip_longest(samples, rows)):
-        if sample is None or entry is None or entry["id"] != sample.id:
-            raise ValueError("its samples are not those of samples.jsonl")
-        row = _Row.model_validate(entry)
-        if unknown := sorted(row.records.keys() - JUDGEMENTS.keys()):
-            raise ValueError(f"there is no judgement {unknown[0]!r}")
-        if missing := sorted(set(head.metrics) - row.scores.keys()):
-            raise ValueError(f"sample {sample.id} has no score of {missing[0]}")
-        scores = {name: score.checked() for name, score in row.scores.items()}
-        if row.sha256 not in (None, scored.put(index, sample, scores, {}, row.records, row.unjudged)):
-            raise ValueError(f"has the scores of another text than samples.jsonl for sample {sample.id}")
-    return Result(
-        scored,
-        head.metrics,
-        head.signature,
-        network=head.network,
-        skipped=head.skipped,
-        higher_is_better={
-            name: metric.higher_is_better
-            for name, metric in head.summary.items()
-            if metric.higher_is_better is not None
-        },
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Real
@@ -13,10 +14,10 @@ from typing import Any
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.journal import Journal, is_final
+from localeval.metrics.sample_result import SampleResult
 from localeval.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.evaluate import Progress
-from localeval.runs.result import SampleResult
 from localeval.text.display import shorten
 
 
@@ -59,22 +60,16 @@ def verify(
         raise InputError(f"share is {shorten(repr(share))}; choose a number above 0 and up to 1.")
     path = Path(folder)
     samples, config = run_folder.read_run(path)
-    results, options = run_folder.load(path).samples, Options.read(config.options)
-
-    models = {"embedder": config.embedder, "classifier": config.classifier}
-    settings = {**models, **config.engine.settings, "cache_prefix": False}
-    with nullcontext(judge) if judge else Judge.load(config.judge, **settings) as active_judge:
-        if change := difference(config.engine.model_dump(), active_judge.record_fingerprint()):
+    results = run_folder.load(path).samples
+    options = Options.read(config.options)
+    with nullcontext(judge) if judge else _load_judge(config) as active_judge:
+        change = difference(config.engine.model_dump(), active_judge.record_fingerprint())
+        if change:
             raise InputError(
                 f"{folder}: the run was made with another engine, so other bits are no fault "
                 f"(engine{change}); verify it with the same model, settings and packages."
             )
-        judged, left_out = list[int](), 0
-        for index, item in enumerate(results):
-            if not all(map(is_final, item.records.values())):
-                left_out += 1
-            elif item.keys:
-                judged.append(index)
+        judged, left_out = _judged(results)
         if not judged:
             raise InputError(
                 f"{folder}: there is nothing to verify, as no sample was judged (the engine failed in "
@@ -82,12 +77,36 @@ def verify(
             )
         selection = random.Random(seed).sample(judged, math.ceil(share * len(judged)))  # noqa: S311
         selected = samples.choose(selection)
-        for done, index in enumerate(selection, 1):
-            if change := _change(folder, results[index], active_judge, options):
+        for done, position in enumerate(selection, 1):
+            change = _change(folder, results[position], active_judge, options)
+            if change:
                 return Verified(done, len(judged), change, left_out)
             if progress is not None:
                 progress(done, selected)
         return Verified(len(selection), len(judged), left_out=left_out)
+
+
+def _load_judge(config: run_folder.StoredRunConfig) -> Judge:
+    """Load the judge of a run with its settings."""
+    return Judge.load(
+        config.judge,
+        embedder=config.embedder,
+        classifier=config.classifier,
+        cache_prefix=False,
+        **config.engine.settings,
+    )
+
+
+def _judged(results: Sequence[SampleResult]) -> tuple[list[int], int]:
+    """Return the positions of the samples with records, and in how many others the engine failed."""
+    judged: list[int] = []
+    left_out = 0
+    for position, result in enumerate(results):
+        if not all(is_final(record) for record in result.records.values()):
+            left_out += 1
+        elif result.keys:
+            judged.append(position)
+    return judged, left_out
 
 
 def _change(folder: str | Path, item: SampleResult, judge: Judge, options: Options) -> str:
@@ -95,15 +114,17 @@ def _change(folder: str | Path, item: SampleResult, judge: Judge, options: Optio
 
     Raises InputError where a judgement can't be repeated under the same conditions.
     """
-    records, keys = judge.judge_with_keys(item.sample, [*item.keys], options, Journal())
-    for name, record in records.items():  # those that others need come first
+    records, keys = judge.judge_with_keys(item.sample, list(item.keys), options, Journal())
+    # In this order the judgements that others need come first.
+    for name, record in records.items():
         if is_final(record) and keys[name] != item.keys.get(name):
             raise InputError(
                 f"{folder}: {name} of sample {item.sample.id} can't be made again as it was: this version of "
                 f"localeval or its prompts, the embedder, the classifier or {run_folder.SAMPLES} is not the "
                 "run's; verify it with those that it was made with."
             )
-        if change := difference(item.records[name].model_dump(mode="json"), record.model_dump(mode="json")):
+        change = difference(item.records[name].model_dump(mode="json"), record.model_dump(mode="json"))
+        if change:
             return f"sample {item.sample.id}, {name}{change}"
     return ""
 
@@ -115,8 +136,15 @@ def difference(then: Any, now: Any) -> str:
     '.a[1]: 2 in the run, 3 now'
     """
     if isinstance(then, dict) and isinstance(now, dict) and then.keys() == now.keys():
-        return next((f".{k}{rest}" for k in then if (rest := difference(then[k], now[k]))), "")
+        for key, value in then.items():
+            rest = difference(value, now[key])
+            if rest:
+                return f".{key}{rest}"
+        return ""
     if isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
-        pairs = enumerate(zip(then, now, strict=True))
-        return next((f"[{i}]{rest}" for i, (a, b) in pairs if (rest := difference(a, b))), "")
+        for index, (old, new) in enumerate(zip(then, now, strict=True)):
+            rest = difference(old, new)
+            if rest:
+                return f"[{index}]{rest}"
+        return ""
     return "" if then == now else f": {then!r} in the run, {now!r} now"

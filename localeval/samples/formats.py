@@ -55,7 +55,7 @@ def file_rows(source: str | Path, format_name: str | None, encoding: str | None,
 
 
 def _choose_format(source: str | Path, format_name: str | None) -> FileFormat:
-    """Return the named format, else that of the file's suffix (before .gz), else the first one."""
+    """Return the named format, else the format of the file's suffix (before .gz), else the first one."""
     if format_name is not None:
         if format_name not in FORMATS:
             known = ", ".join(FORMATS)

@@ -108,7 +108,7 @@ def _field_cells(data: Mapping[Any, Any], names: Names, where: str) -> dict[str,
 
 
 def _other_columns(data: Mapping[str, Any], names: Names, guesses: Guesses) -> dict[str, Any]:
-    """Return the columns that no field is read from, with what of them can be stored.
+    """Return the columns that no field is read from; a value that JSON can't hold is kept in part.
 
     The other names of a field are dropped: read again, they would be taken for the field.
     """
@@ -173,7 +173,7 @@ def _is_list_of_texts(value: Any) -> bool:
 
 
 def _storable(name: str, value: Any, guesses: Guesses) -> Any:
-    """Return the value of a column that no field is read from, or what of it can be written as JSON."""
+    """Return the value of a column that no field is read from, without the parts that JSON can't hold."""
     try:
         _check_storable(name, value, "")
     except InputError:

@@ -29,7 +29,7 @@ SWITCHES = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "DO_NOT_TRACK": "1",
 }
-# The families of sockets that leave no machine: those of the file system, where the system has them.
+# The families of sockets that leave no machine: Unix sockets, where the system has them.
 _LOCAL_FAMILIES = {getattr(_socket, "AF_UNIX", None)}
 _OUTGOING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 _LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"}

@@ -12,8 +12,8 @@ from sklearn.model_selection import StratifiedGroupKFold
 from localeval.analysis import agreement
 from localeval.analysis.agreement import Bootstrap, Figure, bins, folds, mean
 
-NAN = math.nan
-FIVE_AND_EIGHT, TEN_AND_TEN = Bootstrap([1] * 5 + [0] * 8), Bootstrap([1] * 10 + [0] * 10)
+FIVE_AND_EIGHT = Bootstrap([1] * 5 + [0] * 8)
+TEN_AND_TEN = Bootstrap([1] * 10 + [0] * 10)
 
 
 def width(figure: Figure) -> float:
@@ -26,17 +26,27 @@ def unseen(groups: int) -> float:
 
 
 def test_auroc_is_the_share_of_pairs_in_order() -> None:
-    # good 0.9, 0.3; bad 0.5, 0.1: in order are 0.9 over both and 0.3 over 0.1, so 3 of 4
-    draws, scores = Bootstrap([1, 1, 0, 0]), [0.9, 0.3, 0.5, 0.1]
-    assert draws.auroc(scores).value == 0.75
-    # fold 0: 0.9 over 0.5; fold 1: 0.3 over 0.1. The pair 0.3 < 0.5 lies across.
-    assert draws.auroc(scores, folds=[0, 1, 0, 1]).value == 1
+    """Good are 0.9 and 0.3, bad 0.5 and 0.1: in order are 0.9 over both and 0.3 over 0.1, so 3 of 4."""
+    assert Bootstrap([1, 1, 0, 0]).auroc([0.9, 0.3, 0.5, 0.1]).value == 3 / 4
+
+
+def test_auroc_with_folds_counts_pairs_within_a_fold() -> None:
+    """Fold 0 has 0.9 over 0.5, fold 1 has 0.3 over 0.1. The pair 0.3 < 0.5 lies across."""
+    draws = Bootstrap([1, 1, 0, 0])
+    assert draws.auroc([0.9, 0.3, 0.5, 0.1], folds=[0, 1, 0, 1]).value == 1
+
+
+def test_auroc_of_one_label_is_undefined() -> None:
     assert math.isnan(Bootstrap([1, 1]).auroc([0.1, 0.2]).value)
 
 
-def test_a_gain_is_paired_and_over_equal_scores_nothing() -> None:
-    scores, labels = [0.9, 0.3, 0.5, 0.1] * 5, [1, 1, 0, 0] * 5
-    assert Bootstrap(labels).auroc(scores, less=scores) == pytest.approx((0, -unseen(10), unseen(10)))
+def test_a_gain_over_equal_scores_is_nothing() -> None:
+    scores = [0.9, 0.3, 0.5, 0.1] * 5
+    gain = Bootstrap([1, 1, 0, 0] * 5).auroc(scores, less=scores)
+    assert gain == pytest.approx((0, -unseen(10), unseen(10)))
+
+
+def test_a_gain_is_paired() -> None:
     labels = [i % 2 for i in range(80)]
     scores = [((i * 37) % 80) / 80 + 0.2 * (i % 2) for i in range(80)]
     other_scores = [s + 0.01 * (-1) ** (i // 7) for i, s in enumerate(scores)]
@@ -88,30 +98,73 @@ def test_more_samples_narrow_an_interval_and_those_that_share_a_group_count_for_
     assert width(grouped) > 1.5 * width(many)
 
 
-@pytest.mark.parametrize(
-    ("figure", "expected"),
-    [
-        (mean([1.0] * 10), (1, 0.692, 1)),  # of 10 without a miss (Clopper and Pearson 1934); of 5: 0.478
-        (mean([0.0] * 10, lowest=-1), (0, -0.308, 0.308)),
-        (mean([1.0] * 10, [i // 2 for i in range(10)]), (1, 0.478, 1)),
-        (FIVE_AND_EIGHT.auroc([0.9] * 5 + [0.1] * 8), (1, 0.478, 1)),  # five pairs apart from one another
-        # Three are found, without a mistake: 0.292 to 1 is exact of three; of one there is none.
-        (TEN_AND_TEN.decisions([1] * 3 + [0] * 17)["precision"], (1, 0.292, 1)),
-        (TEN_AND_TEN.decisions([1] + [0] * 19)["precision"], (1, NAN, NAN)),
-        (FIVE_AND_EIGHT.decisions([1] * 5 + [0] * 8)["kappa"], (1, 1 - 2 * unseen(5), 1)),
-        # None is found: a hit counts twice, so two of the five groups widen it.
-        (FIVE_AND_EIGHT.decisions([0] * 5 + [1] * 8)["f1"], (0, 0, unseen(2))),
-        # Of five good ones and eight bad ones a base rate has 5/13 x 8/13 off; the worst, 1, is 169/40 of it.
-        (FIVE_AND_EIGHT.probabilities([1] * 5 + [0] * 8)["skill"], (1, 1 - unseen(5) * 169 / 40, 1)),
-        (mean([1.0, 1.0]), (1, 1 - unseen(2), 1)),
-        (FIVE_AND_EIGHT.figure(np.linspace(0, 1, 2001)), (0, 0.0255, 0.9750)),  # the draws are 0.0005 to 1
-        # One group tells nothing of others, nor does one that each draw has, as the one with both labels.
-        (mean([1.0, 0.0, 1.0], ["a"] * 3), (2 / 3, NAN, NAN)),
-        (Bootstrap([1, 1, 0, 0, 1, 0], [*"abcdee"]).auroc([0.9, 0.9, 0.1, 0.1, 0.9, 0.1]), (1, NAN, NAN)),
-    ],
-)
-def test_what_no_draw_changes_has_an_exact_bound(figure: Figure, expected: tuple[float, ...]) -> None:
-    assert figure == pytest.approx(expected, abs=1e-3, nan_ok=True)
+def assert_figure(figure: Figure, value: float, low: float, high: float) -> None:
+    assert figure == pytest.approx((value, low, high), abs=1e-3)
+
+
+def assert_no_interval(figure: Figure, value: float) -> None:
+    assert figure.value == pytest.approx(value)
+    assert math.isnan(figure.low)
+    assert math.isnan(figure.high)
+
+
+def test_ten_of_ten_have_the_exact_interval() -> None:
+    """Clopper and Pearson 1934."""
+    assert_figure(mean([1.0] * 10), 1, 0.692, 1)
+    assert_figure(mean([1.0, 1.0]), 1, 1 - unseen(2), 1)
+
+
+def test_ten_gains_of_nothing_have_the_exact_interval_on_both_sides() -> None:
+    assert_figure(mean([0.0] * 10, lowest=-1), 0, -0.308, 0.308)
+
+
+def test_five_groups_of_two_have_the_exact_interval_of_five() -> None:
+    assert_figure(mean([1.0] * 10, [i // 2 for i in range(10)]), 1, 0.478, 1)
+
+
+def test_pairs_all_in_order_have_the_exact_interval_of_the_rarer_label() -> None:
+    """Five pairs are apart from one another."""
+    assert_figure(FIVE_AND_EIGHT.auroc([0.9] * 5 + [0.1] * 8), 1, 0.478, 1)
+
+
+def test_precision_without_a_mistake_has_the_exact_interval_of_what_was_found() -> None:
+    """Of three: 0.292 to 1."""
+    assert_figure(TEN_AND_TEN.decisions([1] * 3 + [0] * 17)["precision"], 1, 0.292, 1)
+
+
+def test_precision_of_a_single_finding_has_no_interval() -> None:
+    assert_no_interval(TEN_AND_TEN.decisions([1] + [0] * 19)["precision"], 1)
+
+
+def test_kappa_of_decisions_that_are_all_right_has_the_exact_interval() -> None:
+    """Between -1 and 1, so twice the share that was not seen."""
+    assert_figure(FIVE_AND_EIGHT.decisions([1] * 5 + [0] * 8)["kappa"], 1, 1 - 2 * unseen(5), 1)
+
+
+def test_f1_of_nothing_found_is_widened_as_a_hit_counts_twice() -> None:
+    """By two of the five groups."""
+    assert_figure(FIVE_AND_EIGHT.decisions([0] * 5 + [1] * 8)["f1"], 0, 0, unseen(2))
+
+
+def test_the_skill_of_probabilities_that_are_all_right_has_the_exact_interval() -> None:
+    """Of five good ones and eight bad ones a base rate has 5/13 x 8/13 off; the worst, 1, is 169/40 of it."""
+    skill = FIVE_AND_EIGHT.probabilities([1] * 5 + [0] * 8)["skill"]
+    assert_figure(skill, 1, 1 - unseen(5) * 169 / 40, 1)
+
+
+def test_an_interval_is_from_the_2_5_to_the_97_5_percent_point_of_the_draws() -> None:
+    """The value is 0, the draws are 0.0005 to 1."""
+    assert_figure(FIVE_AND_EIGHT.figure(np.linspace(0, 1, 2001)), 0, 0.0255, 0.9750)
+
+
+def test_one_group_tells_nothing_of_others() -> None:
+    assert_no_interval(mean([1.0, 0.0, 1.0], ["a"] * 3), 2 / 3)
+
+
+def test_a_group_that_each_draw_has_tells_nothing_of_others() -> None:
+    """Group e is the only one with both labels."""
+    draws = Bootstrap([1, 1, 0, 0, 1, 0], ["a", "b", "c", "d", "e", "e"])
+    assert_no_interval(draws.auroc([0.9, 0.9, 0.1, 0.1, 0.9, 0.1]), 1)
 
 
 def test_calibration_error_is_the_distance_between_the_probabilities_and_the_share_of_good_ones() -> None:
@@ -171,30 +224,57 @@ def test_folds_are_those_of_scikit_learn() -> None:
 
 
 def test_folds_part_no_group_and_balance_the_labels() -> None:
-    labels, groups = [i % 2 for i in range(100)], [i // 2 for i in range(100)]  # each with both labels
+    # Fifty groups, each with both labels.
+    labels = [i % 2 for i in range(100)]
+    groups = [i // 2 for i in range(100)]
     fold_of = folds(labels, groups, seed=1)
     assert fold_of is not None
     assert all(fold_of[i] == fold_of[i + 1] for i in range(0, 100, 2))
     for fold in range(5):
         fold_labels = [labels[i] for i in range(100) if fold_of[i] == fold]
         assert fold_labels.count(0) == fold_labels.count(1) > 5
-    assert fold_of == folds(labels, groups, seed=1)
-    # Without two groups of each label outside of every fold there are none.
+
+
+def test_folds_are_drawn_by_the_seed() -> None:
+    labels = [i % 2 for i in range(100)]
+    groups = list(range(100))
+    assert folds(labels, groups, seed=1) == folds(labels, groups, seed=1)
+    assert folds(labels, groups, seed=1) != folds(labels, groups, seed=2)
+
+
+def test_there_are_no_folds_without_two_groups_of_each_label() -> None:
     assert folds([1, 0] * 10, ["a"] * 20) is None
     assert folds([1] * 10 + [0] * 10, ["a"] * 10 + ["b"] * 10) is None
     assert folds([1, 1, 0, 0], ["a", "b", "c", "d"]) is not None
-    # A hundred bad ones take a fold for themselves, and both groups with good ones balance it.
+
+
+def test_there_are_no_folds_where_a_label_is_missing_outside_of_one() -> None:
+    """A hundred bad ones take a fold for themselves, and both groups with good ones balance it."""
     sizes = {"w": (0, 100), "x": (10, 50), "y": (1, 20)}
-    labels = [label for good, bad in sizes.values() for label in [1] * good + [0] * bad]
-    assert folds(labels, [name for name, (good, bad) in sizes.items() for _ in range(good + bad)]) is None
+    labels = []
+    groups = []
+    for name, (good, bad) in sizes.items():
+        labels += [1] * good + [0] * bad
+        groups += [name] * (good + bad)
+    assert folds(labels, groups) is None
 
 
 def test_a_threshold_comes_from_the_other_folds() -> None:
     """In fold 0 every score is 10 higher: the threshold of fold 1 calls all of them good."""
-    scores, labels = [10.1, 10.9, 10.2, 10.8, 0.1, 0.9, 0.2, 0.8], [0, 1, 0, 1, 0, 1, 0, 1]
-    decide = agreement.cross_validated_decisions
-    assert decide(scores, labels, [0, 0, 0, 0, 1, 1, 1, 1]) == [1, 1, 1, 1, 0, 0, 0, 0]
-    assert decide(scores[:4], labels[:4], [0, 0, 1, 1]) == [0, 1, 0, 1]
-    # At 1 and at 2.5 three of five good ones and three of five bad ones are right; the lower one counts.
-    scores, labels = [2, 3, 3, 3, 5, 0, 2, 4, 7, 7], [1] * 5 + [0] * 5
-    assert decide(scores * 2, labels * 2, [0] * 10 + [1] * 10) == [int(score >= 1) for score in scores * 2]
+    scores = [10.1, 10.9, 10.2, 10.8, 0.1, 0.9, 0.2, 0.8]
+    labels = [0, 1, 0, 1, 0, 1, 0, 1]
+    decided = agreement.cross_validated_decisions(scores, labels, [0, 0, 0, 0, 1, 1, 1, 1])
+    assert decided == [1, 1, 1, 1, 0, 0, 0, 0]
+
+
+def test_a_threshold_lies_midway_between_two_scores() -> None:
+    decided = agreement.cross_validated_decisions([10.1, 10.9, 10.2, 10.8], [0, 1, 0, 1], [0, 0, 1, 1])
+    assert decided == [0, 1, 0, 1]
+
+
+def test_of_equally_good_thresholds_the_lowest_counts() -> None:
+    """At 1 and at 2.5 three of five good ones and three of five bad ones are right."""
+    scores = [2, 3, 3, 3, 5, 0, 2, 4, 7, 7]
+    labels = [1] * 5 + [0] * 5
+    decided = agreement.cross_validated_decisions(scores * 2, labels * 2, [0] * 10 + [1] * 10)
+    assert decided == [int(score >= 1) for score in scores * 2]

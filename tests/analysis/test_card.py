@@ -17,6 +17,7 @@ from localeval.analysis.labels import balanced, label
 from localeval.cli import main
 from localeval.samples import Samples
 from localeval.testing import FakeEngine, fake_judge
+from tests.commands import said
 from tests.finished_runs import write_rows
 from tests.steady import SteadyEngine, steady_judge
 
@@ -179,26 +180,65 @@ def test_the_cost_of_a_sample_is_that_of_the_judgements_that_the_card_is_of(tmp_
     assert f" {alone.tokens:.0f} tokens" in as_text(alone)
 
 
-@pytest.mark.parametrize(
-    ("samples", "message", "options"),
-    [
-        (rows(19), "9 samples with label 1 and 10 with label 0", {}),
-        (rows(40), "18 of 20 samples with label 1", {"number": 19}),
-        ([{**row, "label": int(i >= 5)} for i, row in enumerate(rows(40))], "10 of 35", {"number": 20}),
-        ([{**row, "label": int(i < 4)} for i, row in enumerate(rows(30))], "5 of each", {}),
-        ([*rows(20), *rows(1, id="x", label=2)], "x has the label", {}),
-        ([{**row, "group": "a"} for row in rows(20)], "label 1 are of one group (a)", {}),
-        (rows(20, retrieved_contexts=None), "faithfulness needs the column retrieved_contexts", {}),
-        (pair(9), "9 pairs are too few", {}),
-        ([*pair(11), {**pair(1)[0], "id": "p11", "bad_response": None}], "p11: it has no bad_response", {}),
-        (marked(9), "9 rows are too few", SENTENCES),
-        (marked(10, sentence_labels=[0, 1]), "row m0 needs sentences and sentence_labels", SENTENCES),
-        (marked(10, sentences=["Coffee is black.", "x", "y"]), "do not have 'x'", SENTENCES),
-    ],
-)
-def test_bad_labels_are_refused(tmp_path: Path, samples: Rows, message: str, options: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="(?s)^tea: .*" + re.escape(message)):
-        card_of(tmp_path, samples, [], **options)
+def refusal(folder: Path, samples: Rows, **options: Any) -> str:
+    """What the refusal of a card says, which begins with the name of the data."""
+    message = said(InputError, card_of, folder, samples, [], **options)
+    assert message.startswith("tea: ")
+    return message
+
+
+def test_fewer_than_twenty_samples_are_refused(tmp_path: Path) -> None:
+    assert "9 samples with label 1 and 10 with label 0" in refusal(tmp_path, rows(19))
+
+
+def test_a_number_of_fewer_than_twenty_is_refused(tmp_path: Path) -> None:
+    assert "18 of 20 samples with label 1" in refusal(tmp_path, rows(40), number=19)
+
+
+def test_a_label_that_leaves_fewer_than_twenty_in_balance_is_refused(tmp_path: Path) -> None:
+    samples = [{**row, "label": int(i >= 5)} for i, row in enumerate(rows(40))]
+    assert "10 of 35" in refusal(tmp_path, samples, number=20)
+
+
+def test_fewer_than_five_of_a_label_are_refused(tmp_path: Path) -> None:
+    samples = [{**row, "label": int(i < 4)} for i, row in enumerate(rows(30))]
+    assert "5 of each" in refusal(tmp_path, samples)
+
+
+def test_a_label_other_than_1_and_0_is_refused(tmp_path: Path) -> None:
+    assert "x has the label" in refusal(tmp_path, [*rows(20), *rows(1, id="x", label=2)])
+
+
+def test_a_label_with_one_group_is_refused(tmp_path: Path) -> None:
+    assert "label 1 are of one group (a)" in refusal(tmp_path, rows(20, group="a"))
+
+
+def test_samples_without_the_metrics_column_are_refused(tmp_path: Path) -> None:
+    message = refusal(tmp_path, rows(20, retrieved_contexts=None))
+    assert "faithfulness needs the column retrieved_contexts" in message
+
+
+def test_fewer_than_ten_pairs_are_refused(tmp_path: Path) -> None:
+    assert "9 pairs are too few" in refusal(tmp_path, pair(9))
+
+
+def test_a_pair_with_one_side_is_refused(tmp_path: Path) -> None:
+    [alone] = pair(1, id="p11", bad_response=None)
+    assert "p11: it has no bad_response" in refusal(tmp_path, [*pair(11), alone])
+
+
+def test_fewer_than_ten_rows_of_sentences_are_refused(tmp_path: Path) -> None:
+    assert "9 rows are too few" in refusal(tmp_path, marked(9), **SENTENCES)
+
+
+def test_sentences_without_a_label_each_are_refused(tmp_path: Path) -> None:
+    message = refusal(tmp_path, marked(10, sentence_labels=[0, 1]), **SENTENCES)
+    assert "row m0 needs sentences and sentence_labels" in message
+
+
+def test_a_sentence_that_is_not_in_the_contexts_is_refused(tmp_path: Path) -> None:
+    samples = marked(10, sentences=["Coffee is black.", "x", "y"])
+    assert "do not have 'x'" in refusal(tmp_path, samples, **SENTENCES)
 
 
 def test_pairs_give_the_share_of_the_better_side_beside_the_overlap(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from localeval import InputError, NotComparable, Result, Sample, Score, compare
 from localeval.analysis.gates import gates_against
 from localeval.cli import commands
+from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.signature import differences
-from localeval.runs.result import SampleResult
 from tests.commands import said
 from tests.finished_runs import judged, result, scored, signature
 

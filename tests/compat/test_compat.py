@@ -34,6 +34,7 @@ from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_jud
 from tests.commands import said
 from tests.finished_runs import write_rows
 from tests.originals import HALF, INPUTS, PAIR, QUESTION, STATEMENTS, VECTORS, Asking, built_in, judge
+from tests.steady import SteadyEngine, steady_judge
 
 ANSWER, CONTEXTS = INPUTS.values()
 FIRST, SECOND = (answer["statements"][0] for answer in STATEMENTS)
@@ -214,6 +215,18 @@ def test_several_metrics_judge_nothing_twice_and_each_has_its_column() -> None:
     assert evaluate([row], metrics[1:2], judge(*CORRECT))["factual_correctness"] == [1 / 2]
 
 
+def test_what_two_metrics_need_is_judged_once_also_of_more_samples_than_a_judge_remembers() -> None:
+    """A judge remembers a thousand judgements: these are four for each of 260 samples."""
+    rows = [{**ROWS[0], "id": str(n), "response": f"Tea {n}.", "reference": f"Tea {n}!"} for n in range(260)]
+    both = [FactualCorrectness(mode="precision"), FactualCorrectness(mode="recall")]
+    counts = []
+    for metrics in (both[:1], both):
+        engine = SteadyEngine()
+        evaluate(rows, metrics, steady_judge(engine), show_progress=False)
+        counts.append(engine.asked)
+    assert counts[0] == counts[1]
+
+
 def test_embeddings_are_for_metrics_that_were_given_none_and_a_seed_for_all_draws() -> None:
     engine = Asking(list(VECTORS))
     config, with_embedder = RunConfig(seed=7), AnswerRelevance(embedding_model=FakeEmbedder(VECTORS))
@@ -352,7 +365,7 @@ def test_evaluate_frees_what_it_loaded_and_leaves_what_was_open(loads: list[tupl
         metrics = [metric, Faithfulness(), Faithfulness(fake_judge(engine), name="own")]
         result = evaluate(ROWS[:1], metrics, llm="given.gguf")
         assert repr(result) == "{'open': 0.5000, 'faithfulness': 0.5000, 'own': 0.5000}"
-        interrupted = patch.object(Faithfulness, "judged", side_effect=KeyboardInterrupt)
+        interrupted = patch.object(Closing, "generate", side_effect=KeyboardInterrupt)
         with interrupted, pytest.raises(KeyboardInterrupt):
             evaluate(ROWS, [Faithfulness()], llm="given.gguf")
         closed = [(model, loaded.closed) for model, loaded in loads]

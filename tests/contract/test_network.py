@@ -41,26 +41,46 @@ def stored(folder: Path) -> Any:
     return json.loads((folder / "results.json").read_text("utf-8"))["network"]
 
 
-@pytest.mark.parametrize("calls", [(), (0, 2)])
-def test_attempts_of_the_run_are_counted_and_none_from_before_it(tmp_path: Path, calls: Any) -> None:
+@pytest.mark.parametrize("calls", [(), (0, 2)], ids=["none", "two"])
+def test_attempts_of_the_run_are_counted_and_none_from_before_it(
+    tmp_path: Path, calls: tuple[int, ...]
+) -> None:
     offline()
     try_out()
     result = judged(tmp_path, *calls)
-    assert stored(tmp_path) == result.to_dict()["network"] == {"watched": True, "refused": len(calls)}
-    assert f"\nnetwork attempts refused: {len(calls)}\n" in str(result)
-    assert f"each refused: {len(calls)}" in (tmp_path / "report.html").read_text("utf-8")
+    expected = {"watched": True, "refused": len(calls)}
+    assert stored(tmp_path) == expected
+    assert result.to_dict()["network"] == expected
     assert rescore(tmp_path).network == result.network
 
 
-def test_the_count_is_unknown_where_a_part_was_not_watched_or_none_is_stored(tmp_path: Path) -> None:
+@pytest.mark.parametrize("calls", [(), (0, 2)], ids=["none", "two"])
+def test_the_count_of_attempts_is_in_the_table_and_on_the_page(
+    tmp_path: Path, calls: tuple[int, ...]
+) -> None:
+    offline()
+    result = judged(tmp_path, *calls)
+    assert f"\nnetwork attempts refused: {len(calls)}\n" in str(result)
+    assert f"each refused: {len(calls)}" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_a_run_without_the_guard_says_that_nothing_was_counted(tmp_path: Path) -> None:
     result = judged(tmp_path, 1)
     assert stored(tmp_path) == {"watched": False, "refused": None}
     assert "network attempts: not counted" in str(result)
     assert "Attempts to use the network were not counted" in (tmp_path / "report.html").read_text("utf-8")
-    older = json.loads((tmp_path / "results.json").read_text("utf-8"))
-    del older["network"]
-    (tmp_path / "results.json").write_text(json.dumps(older))
+
+
+def test_a_run_without_a_stored_count_is_unwatched(tmp_path: Path) -> None:
+    offline()
+    judged(tmp_path)
+    results = json.loads((tmp_path / "results.json").read_text("utf-8"))
+    del results["network"]
+    (tmp_path / "results.json").write_text(json.dumps(results))
     assert not rescore(tmp_path).network.watched
+
+
+def test_a_run_that_goes_offline_on_its_way_is_unwatched() -> None:
     assert not judged(None, 2, progress=lambda done, samples: offline()).network.watched
 
 

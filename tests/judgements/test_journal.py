@@ -123,3 +123,29 @@ def test_a_failed_sample_keeps_its_failure_when_another_with_the_same_texts_succ
     assert "failed" in (alone / "report.html").read_text("utf-8")
     again = evaluate(twins[:1], ["faithfulness"], fake_judge(FakeEngine(answers[2:])), alone)
     assert again.scores == scores[1:]
+
+
+def test_a_record_that_another_run_has_is_copied_when_it_is_asked_for(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    with Journal(other) as journal:
+        journal.put("a", "support", "tea", {"n": 1}, {"seconds": 2})
+        journal.put("b", "support", "tea", {"n": 2}, {"seconds": 3})
+    with Journal(tmp_path / "own", [JournalFile(other / JOURNAL)]) as journal:
+        assert journal.get("a") == {"n": 1}
+        assert journal.get("c") is None
+    own = JournalFile(tmp_path / "own" / JOURNAL)
+    entry = own.entry("a")
+    assert entry is not None
+    assert entry["cost"] == {"seconds": 2}
+    assert own.get("b") is None
+
+
+def test_a_journal_in_memory_holds_more_than_a_thousand_records_only_while_it_is_told_to() -> None:
+    journal = Journal()
+    with journal.remembering_all():
+        for number in range(1500):
+            journal.put(str(number), "support", "tea", {"n": number}, {})
+        assert journal.get("0") == {"n": 0}  # now the record that was used last
+    assert journal.get("1") is None
+    assert journal.get("0") == {"n": 0}
+    assert journal.get("1499") == {"n": 1499}

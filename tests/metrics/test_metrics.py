@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 from unittest.mock import Mock
 
@@ -53,54 +52,155 @@ def score(name: str, records: Mapping[str, Any], **options: Any) -> Score:
     return METRICS[name].compute(records, Options.read(options)).checked()
 
 
-# Worked values: (metric, its records, options) -> value, soft
-CORRECT = compared([0.9, 0.8, 0.1, 0.2], [0.7, 0.3])
-SILENT = compared([], [0.0, 0.0])
-# Four statements: supported and right, supported and wrong, right only, neither.
-FOUR = {"support": verdicts(0.9, 0.5, 0.1, 0.2), "response_in_reference": verdicts(0.7, 0.4, 0.5, 0.1)}
-RECALL = {"reference_in_contexts": verdicts(0.9, 0.5, 0.2), "reference_in_response": verdicts(0.5, 0.1, 0.9)}
-NO_RECALL = {**RECALL, "reference_in_contexts": verdicts(0.1, 0.1, 0.1)}
-ZERO_RECALL = {**RECALL, "reference_in_contexts": verdicts(0.0, 0.0, 0.0)}
-ASKED = drawn((0.8, 0.4), 0.5, 0.9, 0.2)
-
-
-@pytest.mark.parametrize(
-    ("name", "records", "options", "value", "soft"),
-    [
-        ("full_support", {"support": verdicts(0.9, 0.8, 0.8)}, {}, 1, (0.9 * 0.8 * 0.8) ** (1 / 3**0.5)),
-        ("full_support", {"support": verdicts(0.9, 0.9, 0.5)}, {}, 1, 0.5),  # at most the least
-        ("faithfulness", {"support": verdicts(0.75, 0.5, 0.25)}, {}, 2 / 3, 1 / 2),  # 0.5 counts as yes
-        ("factual_correctness", CORRECT, {"mode": "precision"}, 2 / 4, 2 / 4),
-        ("factual_correctness", CORRECT, {"mode": "recall"}, 1 / 2, 1 / 2),
-        ("factual_correctness", CORRECT, {"threshold": 0.25, "beta": 2.0}, 5 * 2 / 4 / (2 + 1), 1 / 2),
-        ("factual_correctness", compared([1 - 2**-52], [1.0]), {"beta": 1.3}, 1, 1),  # and not a bit more
-        ("factual_correctness", SILENT, {}, 0, 0),
-        *(("factual_correctness", compared([p], [r]), {}, 0, 0) for p, r in ((0, 1), (1, 0), (0, 0))),
-        ("context_recall", RECALL, {}, 2 / 3, 1.6 / 3),
-        ("context_utilization", RECALL, {}, 1 / 2, (0.9 * 0.5 + 0.5 * 0.1 + 0.2 * 0.9) / 1.6),
-        ("noise_sensitivity", FOUR, {}, 1 / 4, (0.9 * 0.3 + 0.5 * 0.6 + 0.1 * 0.5 + 0.2 * 0.9) / 4),
-        ("hallucination", FOUR, {}, 1 / 4, (0.1 * 0.3 + 0.5 * 0.6 + 0.9 * 0.5 + 0.8 * 0.9) / 4),
-        ("self_knowledge", FOUR, {}, 1 / 4, (0.1 * 0.7 + 0.5 * 0.4 + 0.9 * 0.5 + 0.8 * 0.1) / 4),
-        # Needed are the most probable and those near it, from 0.25 on; below 0.7 the contexts can't answer.
-        ("context_relevance", needed(0.9, 0.8, 0.1, 0.3), {}, 1 / 3, 0.9 * 0.4),
-        ("context_relevance", needed(0.9, 0.4, 0.1, 0.38), {}, 2 / 3, 0.9 * 0.88 / 3),
-        ("context_relevance", needed(0.9, 0.25, 0.24), {}, 1 / 2, 0.9 * 0.49 / 2),
-        ("context_relevance", needed(0.4, 0.8, 0.9), {}, 0, 0.4 * 0.85),
-        ("context_precision", useful(0.5, 0.0, 1.0), {}, (1 + 2 / 3) / 2, (0.5 * 0.5 + 1.5 / 3) / 1.5),
-        ("context_precision", useful(0.0, 0.0), {}, 0, 0),
-        ("answer_relevance", ASKED, {"relevance": "question"}, 1.2 / 2, 0.5 * 1.2 / 2),
-        ("answer_relevance", ASKED, {"relevance": "draws"}, 0.8 / 2, (0.8 * 0.9 + 0.4 * 0.2) / 2),
-        ("answer_relevance", ASKED, {"relevance": "ragas"}, 1.2 / 2, 0.9 * 1.2 / 2),
-        ("answer_relevance", ASKED, {"threshold": 0.7}, 0, 0.3),
-        ("answer_relevance", drawn((1.5, -0.1), 1.0), {}, 0.7, 0.7),  # only the mean is clipped
-        ("answer_relevance", drawn((1.5, 0.9), 1.0), {}, 1, 1),
-    ],
-)
-def test_a_metric_is_the_fraction_that_it_is_defined_as(
-    name: str, records: dict[str, Any], options: dict[str, Any], value: float, soft: float
-) -> None:
-    computed = score(name, records, **options)
+def assert_score(computed: Score, value: float, soft: float) -> None:
     assert (computed.value, computed.soft) == pytest.approx((value, soft))
+
+
+def test_faithfulness_is_the_share_of_supported_statements() -> None:
+    """0.5 counts as yes."""
+    records = {"support": verdicts(0.75, 0.5, 0.25)}
+    assert_score(score("faithfulness", records), value=2 / 3, soft=1.5 / 3)
+
+
+def test_full_support_is_1_where_every_statement_is_supported() -> None:
+    computed = score("full_support", {"support": verdicts(0.9, 0.8, 0.8)})
+    assert_score(computed, value=1, soft=(0.9 * 0.8 * 0.8) ** (1 / 3**0.5))
+
+
+def test_full_support_is_at_most_as_probable_as_the_least_probable_statement() -> None:
+    assert_score(score("full_support", {"support": verdicts(0.9, 0.9, 0.5)}), value=1, soft=0.5)
+
+
+# Two of four statements of the response are correct, and one of two of the reference.
+CORRECT = compared(response=[0.9, 0.8, 0.1, 0.2], reference=[0.7, 0.3])
+
+
+def test_factual_precision_is_the_share_of_correct_statements_of_the_response() -> None:
+    assert_score(score("factual_correctness", CORRECT, mode="precision"), value=2 / 4, soft=2.0 / 4)
+
+
+def test_factual_recall_is_the_share_of_the_references_statements_that_the_response_has() -> None:
+    assert_score(score("factual_correctness", CORRECT, mode="recall"), value=1 / 2, soft=1.0 / 2)
+
+
+def test_factual_correctness_is_f_beta() -> None:
+    """From 0.25 on, precision is 2/4 and recall 2/2: (1 + 4) * 2/4 * 1 / (4 * 2/4 + 1)."""
+    computed = score("factual_correctness", CORRECT, threshold=0.25, beta=2.0)
+    assert_score(computed, value=5 * (2 / 4) / (2 + 1), soft=1 / 2)
+
+
+def test_f_beta_is_never_above_1_by_rounding() -> None:
+    records = compared(response=[1 - 2**-52], reference=[1.0])
+    assert score("factual_correctness", records, beta=1.3).value == 1
+
+
+@pytest.mark.parametrize(("precision", "recall"), [(0, 1), (1, 0), (0, 0)])
+def test_f_beta_is_0_where_precision_or_recall_is_0(precision: float, recall: float) -> None:
+    records = compared(response=[precision], reference=[recall])
+    assert_score(score("factual_correctness", records), value=0, soft=0)
+
+
+SILENT = compared(response=[], reference=[0.0, 0.0])
+
+
+def test_a_response_without_statements_is_factually_correct_in_nothing() -> None:
+    assert_score(score("factual_correctness", SILENT), value=0, soft=0)
+
+
+# Three statements of the reference: the contexts support two, and the response has one of these.
+RECALL = {
+    "reference_in_contexts": verdicts(0.9, 0.5, 0.2),
+    "reference_in_response": verdicts(0.5, 0.1, 0.9),
+}
+
+
+def test_context_recall_is_the_share_of_the_references_statements_that_the_contexts_support() -> None:
+    assert_score(score("context_recall", RECALL), value=2 / 3, soft=1.6 / 3)
+
+
+def test_context_utilization_is_the_share_of_what_the_contexts_support_that_the_response_has() -> None:
+    soft = (0.9 * 0.5 + 0.5 * 0.1 + 0.2 * 0.9) / (0.9 + 0.5 + 0.2)
+    assert_score(score("context_utilization", RECALL), value=1 / 2, soft=soft)
+
+
+# Four statements: supported and right, supported and wrong, right only, neither.
+FOUR_KINDS = {
+    "support": verdicts(0.9, 0.5, 0.1, 0.2),
+    "response_in_reference": verdicts(0.7, 0.4, 0.5, 0.1),
+}
+
+
+def test_noise_sensitivity_is_the_share_of_supported_and_wrong_statements() -> None:
+    soft = (0.9 * 0.3 + 0.5 * 0.6 + 0.1 * 0.5 + 0.2 * 0.9) / 4
+    assert_score(score("noise_sensitivity", FOUR_KINDS), value=1 / 4, soft=soft)
+
+
+def test_hallucination_is_the_share_of_statements_that_neither_contexts_nor_reference_support() -> None:
+    soft = (0.1 * 0.3 + 0.5 * 0.6 + 0.9 * 0.5 + 0.8 * 0.9) / 4
+    assert_score(score("hallucination", FOUR_KINDS), value=1 / 4, soft=soft)
+
+
+def test_self_knowledge_is_the_share_of_statements_that_only_the_reference_supports() -> None:
+    soft = (0.1 * 0.7 + 0.5 * 0.4 + 0.9 * 0.5 + 0.8 * 0.1) / 4
+    assert_score(score("self_knowledge", FOUR_KINDS), value=1 / 4, soft=soft)
+
+
+def test_context_relevance_counts_the_most_probable_sentence() -> None:
+    computed = score("context_relevance", needed(0.9, 0.8, 0.1, 0.3))
+    assert_score(computed, value=1 / 3, soft=0.9 * 1.2 / 3)
+
+
+def test_context_relevance_counts_sentences_almost_as_probable_as_the_most_probable_one() -> None:
+    computed = score("context_relevance", needed(0.9, 0.4, 0.1, 0.38))
+    assert_score(computed, value=2 / 3, soft=0.9 * 0.88 / 3)
+
+
+def test_context_relevance_counts_sentences_from_a_probability_of_0_25_on() -> None:
+    computed = score("context_relevance", needed(0.9, 0.25, 0.24))
+    assert_score(computed, value=1 / 2, soft=0.9 * 0.49 / 2)
+
+
+def test_context_relevance_is_0_where_the_contexts_do_not_answer() -> None:
+    computed = score("context_relevance", needed(0.4, 0.8, 0.9))
+    assert_score(computed, value=0, soft=0.4 * 1.7 / 2)
+
+
+def test_context_precision_is_the_mean_of_precision_at_the_ranks_of_useful_contexts() -> None:
+    """The first and the third are useful: precision@1 is 1, precision@3 is 2/3."""
+    computed = score("context_precision", useful(0.5, 0.0, 1.0))
+    assert_score(computed, value=(1 + 2 / 3) / 2, soft=(0.5 * 0.5 / 1 + 1.0 * 1.5 / 3) / 1.5)
+
+
+def test_context_precision_is_0_where_no_context_is_useful() -> None:
+    assert_score(score("context_precision", useful(0.0, 0.0)), value=0, soft=0)
+
+
+# Two drawn questions: the first is answered sufficiently, the second is not; the real one is, barely.
+DRAWN = drawn((0.8, 0.4), 0.5, 0.9, 0.2)
+
+
+def test_answer_relevance_is_the_mean_cosine_where_the_real_question_is_answered() -> None:
+    computed = score("answer_relevance", DRAWN, relevance="question")
+    assert_score(computed, value=1.2 / 2, soft=0.5 * 1.2 / 2)
+
+
+def test_answer_relevance_may_count_only_the_drawn_questions_that_are_answered() -> None:
+    computed = score("answer_relevance", DRAWN, relevance="draws")
+    assert_score(computed, value=0.8 / 2, soft=(0.8 * 0.9 + 0.4 * 0.2) / 2)
+
+
+def test_answer_relevance_may_count_all_draws_where_one_is_answered_as_ragas_does() -> None:
+    computed = score("answer_relevance", DRAWN, relevance="ragas")
+    assert_score(computed, value=1.2 / 2, soft=0.9 * 1.2 / 2)
+
+
+def test_answer_relevance_is_0_where_the_real_question_is_not_answered() -> None:
+    assert_score(score("answer_relevance", DRAWN, threshold=0.7), value=0, soft=0.5 * 1.2 / 2)
+
+
+def test_answer_relevance_clips_the_mean_of_the_cosines_and_no_cosine() -> None:
+    assert_score(score("answer_relevance", drawn((1.5, -0.1), 1.0)), value=0.7, soft=0.7)
+    assert_score(score("answer_relevance", drawn((1.5, 0.9), 1.0)), value=1, soft=1)
 
 
 def test_a_head_says_no_more_of_a_response_than_of_its_least_sentence() -> None:
@@ -116,20 +216,32 @@ def test_a_head_says_no_more_of_a_response_than_of_its_least_sentence() -> None:
     assert score("full_support", {"support": support}) == Score(0.0, 0.2)
 
 
-def test_a_metric_is_undefined_where_nothing_can_be_counted() -> None:
-    for name, records, options, reason in (
-        ("context_recall", {"reference_in_contexts": verdicts()}, {}, "no_reference_statements"),
-        ("factual_correctness", SILENT, {"mode": "precision"}, "no_statements"),
-        ("context_utilization", NO_RECALL, {}, "nothing_retrieved"),
-        ("context_utilization", ZERO_RECALL, {"threshold": 0.0}, "nothing_retrieved"),
-    ):
-        assert score(name, records, **options) == Score.undefined(reason), name
+def test_recall_is_undefined_for_a_reference_without_statements() -> None:
+    records = {"reference_in_contexts": verdicts()}
+    assert score("context_recall", records) == Score.undefined("no_reference_statements")
 
 
-@pytest.mark.parametrize(("threshold", "least"), [(0.0, 0.4), (0.5, 0.7), (0.75, 0.85), (1.0, 1.0)])
-def test_contexts_answer_from_two_fifths_above_the_threshold(threshold: float, least: float) -> None:
-    for answerable, value in ((least + 1e-9, 1.0), (least - 1e-9, 0.0)):
-        assert score("context_relevance", needed(answerable, 0.9), threshold=threshold).value == value
+def test_precision_is_undefined_for_a_response_without_statements() -> None:
+    computed = score("factual_correctness", SILENT, mode="precision")
+    assert computed == Score.undefined("no_statements")
+
+
+def test_utilization_is_undefined_where_the_contexts_support_nothing() -> None:
+    records = {**RECALL, "reference_in_contexts": verdicts(0.1, 0.1, 0.1)}
+    assert score("context_utilization", records) == Score.undefined("nothing_retrieved")
+
+
+def test_a_probability_of_0_is_no_support_even_at_a_threshold_of_0() -> None:
+    records = {**RECALL, "reference_in_contexts": verdicts(0.0, 0.0, 0.0)}
+    assert score("context_utilization", records, threshold=0.0) == Score.undefined("nothing_retrieved")
+
+
+@pytest.mark.parametrize(("threshold", "minimum"), [(0.0, 0.4), (0.5, 0.7), (0.75, 0.85), (1.0, 1.0)])
+def test_contexts_answer_from_two_fifths_above_the_threshold(threshold: float, minimum: float) -> None:
+    above = needed(minimum + 1e-9, 0.9)
+    below = needed(minimum - 1e-9, 0.9)
+    assert score("context_relevance", above, threshold=threshold).value == 1.0
+    assert score("context_relevance", below, threshold=threshold).value == 0.0
 
 
 QUESTION = "Where is tea grown?"
@@ -234,20 +346,45 @@ def test_hhem_decides_where_it_is_asked_to_and_where_judge_and_hhem_differ_is_li
     assert (case.statement, case.judge, case.classifier) == ("Tea is green.", 0.8, 0.9)
 
 
-@pytest.mark.parametrize("name", METRICS)
-def test_a_missing_or_empty_column_is_undefined_by_its_name(name: str) -> None:
-    for column in METRICS[name].columns:
-        sample = {key: value for key, value in FULL.items() if key != column}
-        assert idle(name, sample) == Score.undefined(f"missing_{column}")
-        if column == "reference":
-            assert idle(name, {**FULL, column: " "}) == Score.undefined("missing_reference")
-        for contexts in ([], ["", " \n"], ["---", "..."]) if column == "retrieved_contexts" else ():
-            assert idle(name, {**FULL, column: contexts}) == Score.undefined("no_contexts")
-    for response in ("", "...") if name in OF_RESPONSE else ():
-        assert idle(name, {**FULL, "response": response}) == Score.undefined("no_statements")
-    for reference, response in ((None, ""), ("---", "<think>Hm.</think>")) if METRICS[name].either else ():
-        sample = {**FULL, "reference": reference, "response": response}
-        assert idle(name, sample) == Score.undefined("missing_reference")
+NEEDED_COLUMNS = [(name, column) for name, metric in METRICS.items() for column in metric.columns]
+
+
+@pytest.mark.parametrize(("name", "column"), NEEDED_COLUMNS)
+def test_a_missing_column_is_undefined_by_its_name(name: str, column: str) -> None:
+    sample = {key: value for key, value in FULL.items() if key != column}
+    assert idle(name, sample) == Score.undefined(f"missing_{column}")
+
+
+@pytest.mark.parametrize("name", [name for name, metric in METRICS.items() if "reference" in metric.columns])
+def test_a_blank_reference_is_missing(name: str) -> None:
+    assert idle(name, {**FULL, "reference": " "}) == Score.undefined("missing_reference")
+
+
+@pytest.mark.parametrize("contexts", [[], ["", " \n"], ["---", "..."]], ids=["none", "blank", "no word"])
+@pytest.mark.parametrize(
+    "name", [name for name, metric in METRICS.items() if "retrieved_contexts" in metric.columns]
+)
+def test_contexts_without_a_word_are_undefined(name: str, contexts: list[str]) -> None:
+    assert idle(name, {**FULL, "retrieved_contexts": contexts}) == Score.undefined("no_contexts")
+
+
+@pytest.mark.parametrize("response", ["", "..."], ids=["empty", "no word"])
+@pytest.mark.parametrize("name", OF_RESPONSE)
+def test_a_response_without_a_word_makes_no_statement(name: str, response: str) -> None:
+    assert idle(name, {**FULL, "response": response}) == Score.undefined("no_statements")
+
+
+@pytest.mark.parametrize(
+    ("reference", "response"),
+    [(None, ""), ("---", "<think>Hm.</think>")],
+    ids=["neither is there", "neither has a word"],
+)
+@pytest.mark.parametrize("name", [name for name, metric in METRICS.items() if metric.either])
+def test_a_metric_of_reference_or_response_needs_one_of_them(
+    name: str, reference: str | None, response: str
+) -> None:
+    sample = {**FULL, "reference": reference, "response": response}
+    assert idle(name, sample) == Score.undefined("missing_reference")
 
 
 def test_a_record_hangs_on_the_prompt_in_the_language_of_its_text() -> None:
@@ -270,37 +407,70 @@ def test_a_record_hangs_on_the_prompt_in_the_language_of_its_text() -> None:
         assert inputs.decider.prompt == Options().prompt("support", language)
 
 
-def test_a_text_that_claims_nothing_recalls_and_supports_nothing() -> None:
-    for response, asked in (("Where?", [{"verdict": 0.9}]), ("...", [])):
-        judge = fake_judge(FakeEngine([{"statements": ["Tea is grown in Assam."]}, *asked]))
-        assert judge.score("factual_correctness", {**FULL, "response": response}) == Score(0.0, 0.0)
-    judge, silent = fake_judge(FakeEngine([{"verdict": 0.9}])), {**FULL, "reference": "---"}
-    assert judge.score("noise_sensitivity", silent, statements="sentences") == Score(1.0, 0.9)
+@pytest.mark.parametrize(
+    ("response", "asked"), [("Where?", [{"verdict": 0.9}]), ("...", [])], ids=["a question", "no word"]
+)
+def test_a_response_that_claims_nothing_recalls_nothing(response: str, asked: list[Any]) -> None:
+    judge = fake_judge(FakeEngine([{"statements": ["Tea is grown in Assam."]}, *asked]))
+    assert judge.score("factual_correctness", {**FULL, "response": response}) == Score(0.0, 0.0)
+
+
+def test_a_reference_that_claims_nothing_supports_nothing() -> None:
+    judge = fake_judge(FakeEngine([{"verdict": 0.9}]))
+    sample = {**FULL, "reference": "---"}
+    assert judge.score("noise_sensitivity", sample, statements="sentences") == Score(1.0, 0.9)
 
 
 def add_metric(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *scores: Any) -> None:
+    """Add a metric "mine" that gives these scores, one after the other."""
     metric = Metric("mine", "1", columns, (), Mock(side_effect=scores), "mine")
     monkeypatch.setitem(METRICS, "mine", metric)
 
 
-def test_no_score_and_an_unknown_judgement_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    status: Any = "skipped"
-    bad = [Score(0.5, float("nan")), Score(0.5, 2.0), Score(None, 0.5), Score(None, None)]
-    for score in (*bad, Score(0.5, 0.5, "undefined"), Score(None, None, status)):
-        add_metric(monkeypatch, (), score)
-        with pytest.raises(ValueError, match="no possible score"):
-            evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
-    mood = Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m")
-    assert "moods" in said(InputError, register, mood)
-    for name in ("id", "mine_soft", "a,b", "a=b", ""):  # a column's, or none that an option could name
-        assert repr(name) in said(InputError, register, replace(mood, name=name))
+UNKNOWN_STATUS: Any = "skipped"
 
 
-def test_a_users_metric_has_its_own_column_reason_and_numpy_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    numpys: Any = (np.float32(0.5), np.float64(1))
-    add_metric(monkeypatch, ("mood",), Score(*numpys), Score.undefined("too_short"))
+@pytest.mark.parametrize(
+    "impossible",
+    [
+        pytest.param(Score(0.5, float("nan")), id="not a number"),
+        pytest.param(Score(0.5, 2.0), id="above 1"),
+        pytest.param(Score(None, 0.5), id="soft without value"),
+        pytest.param(Score(None, None), id="scored without value"),
+        pytest.param(Score(0.5, 0.5, "undefined"), id="undefined with a value"),
+        pytest.param(Score(None, None, UNKNOWN_STATUS), id="another status"),
+    ],
+)
+def test_a_score_that_is_not_possible_is_refused(monkeypatch: pytest.MonkeyPatch, impossible: Score) -> None:
+    add_metric(monkeypatch, (), impossible)
+    with pytest.raises(ValueError, match="no possible score"):
+        evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
+
+
+def of_judgement(judgement: str, name: str = "mood") -> Metric:
+    return Metric(name, "1", (), (judgement,), lambda records, options: Score(1.0, 1.0), "a mood")
+
+
+def test_a_metric_of_an_unknown_judgement_is_refused() -> None:
+    assert "moods" in said(InputError, register, of_judgement("moods"))
+
+
+@pytest.mark.parametrize("name", ["id", "mine_soft", "a,b", "a=b", ""])
+def test_a_metrics_name_may_be_no_columns_and_no_text_that_an_option_cannot_name(name: str) -> None:
+    assert repr(name) in said(InputError, register, of_judgement("support", name))
+
+
+def test_a_users_metric_has_its_own_column_and_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    add_metric(monkeypatch, ("mood",), Score(0.5), Score.undefined("too_short"))
     samples = [{"mood": "good"}, {"mood": "bad"}, {"response": "Tea."}]
     result = evaluate(samples, ["mine"], fake_judge(FakeEngine([])))
-    assert json.loads(result.to_json())["samples"][0]["scores"]["mine"]["value"] == 0.5
     assert [row["mine"].reason for row in result.scores] == ["", "too_short", "missing_mood"]
     assert "too_short" in explain_reasons(result)
+
+
+def test_a_users_metric_may_give_numpys_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    value: Any = np.float32(0.5)
+    soft: Any = np.float64(1)
+    add_metric(monkeypatch, (), Score(value, soft))
+    result = evaluate([{"response": "Tea."}], ["mine"], fake_judge(FakeEngine([])))
+    assert json.loads(result.to_json())["samples"][0]["scores"]["mine"]["value"] == 0.5

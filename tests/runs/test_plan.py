@@ -18,7 +18,8 @@ from localeval.fitted.files import file_text
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.summary import choose_metrics
 from localeval.options import Options
-from localeval.runs.plan import PLAN, Work, make_plan
+from localeval.runs.plan import PLAN, Work, make_plan, with_stored_speed
+from localeval.runs.speed import load_speed, speed_file, store_speed
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from tests.commands import localeval
@@ -41,7 +42,9 @@ CHOICES = [
 
 def planned(judge: Judge, samples: list[Sample], metrics: str, most: int = 0, **options: Any) -> Plan:
     """A plan that measures nothing."""
-    return make_plan(samples, choose_metrics(metrics.split(",")), judge, Options.read(options), most=most)
+    return make_plan(
+        samples, choose_metrics(metrics.split(",")), judge, Options.read(options), max_counted=most
+    )
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +138,7 @@ def test_of_many_samples_a_part_evenly_spread_stands_for_all(tmp_path: Path) -> 
     for number in (200, 201):  # the new one is not among the 100 looked at
         judge, watch = steady_judge(SteadyEngine()), Mock()
         evaluate(samples[:number], ["faithfulness"], judge, tmp_path, watch=watch, statements="sentences")
-    (line,) = watch.begin.call_args.args[0].summary()
+    (line,) = watch.on_plan.call_args.args[0].summary()
     assert ("no model is asked" in line, "100 of 201 samples" in line) == (False, True)
 
 
@@ -143,11 +146,11 @@ def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Pa
     first, second = Mock(), Mock()
     evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path, watch=first)
     record = json.loads((tmp_path / PLAN).read_text())
-    assert first.took.call_args.args[2]["faithfulness"].value == 1.0
+    assert first.on_sample.call_args.args[2]["faithfulness"].value == 1.0
     assert (record["to_make"], record["kept"], record["samples"]) == (2, 0, 1)
-    assert record["tokens"] == first.begin.call_args.args[0].spent.total
+    assert record["tokens"] == first.on_plan.call_args.args[0].spent.total
     evaluate([TEA], ["faithfulness"], NEVER, output=tmp_path, watch=second)
-    assert (second.begin.call_args.args[0].to_make, second.begin.call_args.args[0].kept) == (0, 2)
+    assert (second.on_plan.call_args.args[0].to_make, second.on_plan.call_args.args[0].kept) == (0, 2)
     assert json.loads((tmp_path / PLAN).read_text()) == record
 
 
@@ -178,7 +181,7 @@ def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytes
             evaluate([TEA], ["faithfulness"], judge, watch=watch, statements="sentences")
         evaluate([TEA], ["faithfulness"], judge, statements="sentences")
         evaluate([more], ["faithfulness"], judge, watch=watch, statements="sentences")
-        assert (watch.begin.call_args.args[0].to_make, watch.begin.call_args.args[0].memory) == (2, None)
+        assert (watch.on_plan.call_args.args[0].to_make, watch.on_plan.call_args.args[0].memory) == (2, None)
         assert plan([more], ["faithfulness"], judge).speed is None
 
 
@@ -189,6 +192,30 @@ def test_the_speed_is_of_the_faster_of_two_rounds(tiny_path: Path, monkeypatch: 
     monkeypatch.setattr("localeval.engine.benchmark.time", clock)
     speed = measure(tiny_path, EngineSettings(n_ctx=2048, n_threads=1, width=8), behind=100)
     assert speed == Speed(prefill=512 / 512, token=512 / 8 / 16, step=24 / 8)
+
+
+SPEED = Speed(prefill=0.01, token=0.02, step=0.05)
+
+
+def test_the_plan_before_a_run_has_the_speed_that_was_measured_last(tiny_judge: Judge) -> None:
+    before = planned(tiny_judge, SHIPPED[:1], "faithfulness", statements="sentences")
+    assert with_stored_speed(before, tiny_judge).seconds is None
+    store_speed(tiny_judge, SPEED)
+    assert with_stored_speed(before, tiny_judge).seconds == SPEED.cost(before.spent)
+
+
+def test_a_speed_is_known_for_the_same_model_and_settings_only() -> None:
+    store_speed(fake_judge(FakeEngine([], n_ctx=2048)), SPEED)
+    assert load_speed(fake_judge(FakeEngine([], n_ctx=2048))) == SPEED
+    assert load_speed(fake_judge(FakeEngine([], n_ctx=4096))) is None
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1, 2, 3]", '{"prefill": "fast", "token": 1, "step": 1}'])
+def test_a_speed_whose_file_is_damaged_is_not_known(content: str) -> None:
+    judge = fake_judge(FakeEngine([], n_ctx=3072))
+    store_speed(judge, SPEED)
+    speed_file(judge).write_text(content)
+    assert load_speed(judge) is None
 
 
 def test_the_command_only_plans(tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

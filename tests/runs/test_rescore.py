@@ -77,12 +77,24 @@ def test_what_needs_other_judgements_is_refused_and_named_with_its_samples(run: 
     assert "support of 2 samples (a, b), statements of 1 sample (b)" in refused()
 
 
-def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(run: Path) -> None:
+@pytest.mark.parametrize(
+    ("field", "value", "named"),
+    [
+        ("machine", 3, "machine"),
+        ("judge", {"name": "fake"}, "judge.sha256"),
+        ("calibration", {"en": {"slope": 0}}, "slope"),
+    ],
+)
+def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(
+    field: str, value: Any, named: str, run: Path
+) -> None:
     config = json.loads((run / "run.json").read_text("utf-8"))
-    curves = {"calibration": {"en": {"slope": 0}}}
-    for part, edit in (("machine", {"machine": 3}), ("sha256", {"judge": {}}), ("slope", curves)):
-        (run / "run.json").write_text(json.dumps(config | {"signature": config["signature"] | edit}))
-        with pytest.raises(InputError, match=rf"its run\.json was made by another .*{part}.*give the run"):
-            rescore(run)
+    config["signature"][field] = value
+    (run / "run.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match=rf"its run\.json was made by another .*{named}.*give the run"):
+        rescore(run)
+
+
+def test_a_folder_without_a_configuration_is_refused(run: Path) -> None:
     (run / "run.json").unlink()
     assert "run.json can't be read" in said(InputError, rescore, run)

@@ -45,7 +45,7 @@ class Sleepy(SteadyEngine):
 
 @pytest.fixture(autouse=True)
 def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_workers, "GRACE", 0.5)
+    monkeypatch.setattr(run_workers, "GRACE_SECONDS", 0.5)
 
 
 def reasons(result: Any) -> dict[str, set[str]]:

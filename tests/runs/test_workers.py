@@ -16,21 +16,23 @@ from unittest.mock import Mock
 
 import pytest
 
-from localeval import Judge, Result, Sample, evaluate, merge, offline, rescore
+from localeval import METRICS, Judge, Result, Sample, evaluate, merge, offline, rescore
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError, ModelMissing, NotComparable
 from localeval.judgements.base import Failure
-from localeval.judgements.journal import Journal
+from localeval.judgements.journal import JOURNAL, Journal, JournalFile
+from localeval.metrics.sample_result import SampleResult
 from localeval.options import Options
 from localeval.runs import cluster
 from localeval.runs.folder import finish
-from localeval.runs.workers import Answer, InProcess, Keep, Task, WorkerLost, Workers, answer, choose_workers
+from localeval.runs.pool import InProcessPool, WorkerPool, choose_pool
+from localeval.runs.workers import OnEntry, SampleTask, TaskResult, WorkerLost, judge_task
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, said
 from tests.finished_runs import write_rows
 from tests.steady import SteadyEngine, steady_judge
 
-METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
+NAMES = ["faithfulness", "answer_relevance", "context_relevance"]
 SAMPLES = [
     Sample(
         id=str(n),
@@ -70,7 +72,7 @@ class _Caller(_Odd):
 
 
 def run(folder: Path, engine: SteadyEngine | None = None, **options: Any) -> Result:
-    return evaluate(SAMPLES, METRICS, steady_judge(engine or SteadyEngine()), folder, **options)
+    return evaluate(SAMPLES, NAMES, steady_judge(engine or SteadyEngine()), folder, **options)
 
 
 def judged(folder: Path) -> dict[str, Any]:
@@ -122,7 +124,7 @@ def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path
 def test_a_sample_that_ends_three_workers_fails_and_is_made_later(alone: Path, tmp_path: Path) -> None:
     result = run(tmp_path / "run", _Odd(tmp_path / "marks", 99), workers=2)
     failed = [(row.sample.id, name) for row in result.samples for name, s in row.scores.items() if s.reason]
-    assert failed == [("2", name) for name in METRICS[1:]]  # the first was made before
+    assert failed == [("2", name) for name in NAMES[1:]]  # the first was made before
     assert result.samples[2].scores["answer_relevance"].reason == "worker_lost"
     assert len(list((tmp_path / "marks").iterdir())) == 3
     run(tmp_path / "run")
@@ -147,7 +149,7 @@ def test_workers_of_a_judge_that_is_named_share_the_cores_and_those_of_a_cluster
 ) -> None:
     load, start = Mock(side_effect=lambda *_, **__: steady_judge(SteadyEngine())), Mock(wraps=late_worker)
     monkeypatch.setattr(Judge, "load", load)
-    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: cores)
+    monkeypatch.setattr("localeval.runs.pool.physical_cores", lambda: cores)
     for name, double in (("connect", Mock()), ("count", lambda threads: 4), ("Actor", start)):
         monkeypatch.setattr(cluster, name, double)
     parallel = {"workers": workers} | ({"ray": "auto"} if actors else {})
@@ -164,16 +166,16 @@ def test_auto_is_as_many_workers_as_cores_and_memory_allow_and_one_for_a_gpu(
 ) -> None:
     """They share the weights, and each needs the rest. Nothing tells what a GPU has left."""
     pool, judge = Mock(), Judge.load(tiny_path, n_threads=2, n_ctx=16384)
-    monkeypatch.setattr("localeval.runs.workers.Workers", pool)
-    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 9)
+    monkeypatch.setattr("localeval.runs.pool.WorkerPool", pool)
+    monkeypatch.setattr("localeval.runs.pool.physical_cores", lambda: 9)
     weights, need = judge.model["size"], judge.engine.memory()  # type: ignore[attr-defined]
     three = weights + 3 * (need - weights)
     rooms = ((None, 4), (9 * need, 4), (three, 3), (three - 1, 2), (need - 1, 1))
     for free, layers, number in (*((room, 0, number) for room, number in rooms), (9 * need, -1, 1)):
-        monkeypatch.setattr("localeval.runs.workers.available", lambda free=free: free)
+        monkeypatch.setattr("localeval.runs.pool.available", lambda free=free: free)
         judge.engine.settings = replace(judge.engine.settings, n_gpu_layers=layers)
-        chosen = choose_workers(judge, "auto", None)
-        assert (1 if isinstance(chosen, InProcess) else pool.call_args.args[1]) == number
+        chosen = choose_pool(judge, "auto", None)
+        assert (1 if isinstance(chosen, InProcessPool) else pool.call_args.args[1]) == number
 
 
 def test_more_workers_than_the_memory_holds_are_refused_with_the_number_that_it_holds(
@@ -182,11 +184,11 @@ def test_more_workers_than_the_memory_holds_are_refused_with_the_number_that_it_
     judge = Judge.load(tiny_path, n_threads=1, n_ctx=16384)
     weights, need = judge.model["size"], judge.engine.memory()  # type: ignore[attr-defined]
     three = weights + 3 * (need - weights)
-    monkeypatch.setattr("localeval.runs.workers.available", lambda: three)
-    assert str(choose_workers(judge, 3, None)) == "0 workers"  # none has started yet
+    monkeypatch.setattr("localeval.runs.pool.available", lambda: three)
+    assert str(choose_pool(judge, 3, None)) == "0 workers"  # none has started yet
     assert "--workers 3" in said(InputError, evaluate, SAMPLES, ["context_relevance"], judge, workers=4)
-    monkeypatch.setattr("localeval.runs.workers.available", lambda: None)
-    assert str(choose_workers(judge, 64, None)) == "0 workers"
+    monkeypatch.setattr("localeval.runs.pool.available", lambda: None)
+    assert str(choose_pool(judge, 64, None)) == "0 workers"
 
 
 def missing_model() -> Judge:
@@ -195,7 +197,7 @@ def missing_model() -> Judge:
 
 def test_a_judge_that_another_process_can_not_load_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = partial(said, InputError, evaluate, SAMPLES, ["faithfulness"])
-    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 64)
+    monkeypatch.setattr("localeval.runs.pool.physical_cores", lambda: 64)
     for workers in (2, "auto"):
         assert "Judge.load" in refused(fake_judge(FakeEngine([])), workers=workers)
     assert "workers" in refused(steady_judge(SteadyEngine()), workers=0)
@@ -223,26 +225,43 @@ def test_shards_merged_are_the_run_that_one_machine_makes(alone: Path, tmp_path:
     run(tmp_path / "whole")  # what was merged is the run that it would have been
     assert same(alone, tmp_path / "whole")
     for part in parts:  # as `rescore -m ... -o` does in place
-        finish(part, rescore(part, METRICS[:1]))
+        finish(part, rescore(part, NAMES[:1]))
     merge(parts, tmp_path / "less")
-    assert rescore(tmp_path / "less").metrics == METRICS[:1]
+    assert rescore(tmp_path / "less").metrics == NAMES[:1]
+
+
+def score_by(pool: WorkerPool, samples: list[Sample], folder: Path) -> list[tuple[int, SampleResult]]:
+    """The results of context_relevance by the workers of a pool."""
+    with Journal(folder) as journal:
+        return list(pool.score(samples, [METRICS["context_relevance"]], Options.read({}), journal))
+
+
+def score_with_starts(starts: list[Any], answers: list[Any], folder: Path) -> list[tuple[int, SampleResult]]:
+    """The results of one worker that starts, and answers, as these lists say: an exception is raised."""
+    worker = Mock()
+    worker.wait_until_started.side_effect = starts
+    worker.judge.side_effect = answers
+    return score_by(WorkerPool(steady_judge(SteadyEngine()), 1, lambda _: worker), SAMPLES[:1], folder)
+
+
+LOST = WorkerLost("gone")
 
 
 def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(tmp_path: Path) -> None:
-    def judge(starts: list[Any], answers: list[Any]) -> list[Any]:
-        worker = Mock()
-        worker.ready.side_effect, worker.judge.side_effect = starts, answers
-        workers = Workers(steady_judge(SteadyEngine()), 1, lambda _: worker)
-        with Journal(tmp_path) as journal:
-            return list(workers.judge(SAMPLES[:1], lambda _: ["needed"], Options.read({}), journal))
+    assert "no worker can be started" in said(InputError, score_with_starts, [LOST] * 4, [], tmp_path)
 
-    lost, done = WorkerLost("gone"), Answer({}, 0, "here")
-    assert judge([lost, lost, lost, None, lost, lost, None], [lost, done]) == [(0, SAMPLES[0], {}, {})]
-    said(InputError, judge, [lost] * 4, [])
-    assert "no more processes" in said(OSError, judge, [OSError(11, "no more processes")], [])
-    workers = Workers(steady_judge(SteadyEngine()), 2, Mock(side_effect=OSError(11, "no more processes")))
-    with pytest.raises(OSError, match="no more processes"), Journal(tmp_path) as journal:
-        list(workers.judge(SAMPLES, lambda _: ["needed"], Options.read({}), journal))
+
+def test_a_worker_that_starts_makes_earlier_failed_starts_forgotten(tmp_path: Path) -> None:
+    starts = [LOST, LOST, LOST, None, LOST, LOST, None]
+    error = ModelMissing("asked at last")
+    assert said(ModelMissing, score_with_starts, starts, [LOST, error], tmp_path) == "asked at last"
+
+
+def test_an_error_of_the_system_at_the_start_of_a_worker_ends_the_run(tmp_path: Path) -> None:
+    error = OSError(11, "no more processes")
+    assert "no more processes" in said(OSError, score_with_starts, [error], [], tmp_path)
+    pool = WorkerPool(steady_judge(SteadyEngine()), 2, Mock(side_effect=error))
+    assert "no more processes" in said(OSError, score_by, pool, SAMPLES, tmp_path)
 
 
 def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_path: Path) -> None:
@@ -260,25 +279,25 @@ def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_pa
 def late_worker(judge: Judge) -> Any:
     """A worker whose second answer comes with an error of the engine."""
 
-    def judge_task(task: Task, keep: Keep) -> Answer:
+    def judge_or_fail(task: SampleTask, on_entry: OnEntry) -> TaskResult:
         if worker.judge.call_count > 1:
             error = EngineError("out of memory")
             judge.engine.generate = Mock(side_effect=error)  # type: ignore[method-assign]
-        return answer(judge, task, keep)
+        return judge_task(judge, task, on_entry)
 
     worker = Mock()
-    worker.judge.side_effect = judge_task
+    worker.judge.side_effect = judge_or_fail
     return worker
 
 
 def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> None:
     twins = [SAMPLES[0], SAMPLES[0].model_copy(update={"id": "twin"})]
-    workers = Workers(steady_judge(SteadyEngine()), 1, late_worker)
-    with Journal(tmp_path) as journal:
-        first, second = workers.judge(twins, lambda _: ["needed"], Options.read({}), journal)
-        assert second[2]["needed"] == Failure(failed="engine_error", detail="out of memory")
-        for _, _, records, keys in (first, second):
-            assert journal.get(keys["needed"]) == records["needed"].model_dump(mode="json")
+    pool = WorkerPool(steady_judge(SteadyEngine()), 1, late_worker)
+    results = [result for _, result in score_by(pool, twins, tmp_path)]
+    assert results[1].records["needed"] == Failure(failed="engine_error", detail="out of memory")
+    journal = JournalFile(tmp_path / JOURNAL)
+    for result in results:
+        assert journal.get(result.keys["needed"]) == result.records["needed"].model_dump(mode="json")
 
 
 def test_shards_that_are_no_whole_are_refused_and_leave_a_merged_run(alone: Path, tmp_path: Path) -> None:
@@ -303,7 +322,7 @@ def test_shards_that_are_no_whole_are_refused_and_leave_a_merged_run(alone: Path
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[1:]))
     assert f"{second}: its journal lacks" in refused([first, second])
     changed = [sample.model_copy(update={"response": "Another."}) for sample in SAMPLES]
-    evaluate(changed, METRICS, steady_judge(SteadyEngine()), tmp_path / "other", shard="2/2")
+    evaluate(changed, NAMES, steady_judge(SteadyEngine()), tmp_path / "other", shard="2/2")
     assert "different data" in refused([first, tmp_path / "other"])
     run(second, shard="2/2", verdict="reasoned")
     assert "verdict" in said(NotComparable, merge, [first, second], tmp_path / "whole")
@@ -314,7 +333,7 @@ def test_a_merged_run_is_watched_where_all_parts_were_and_keeps_the_directions(t
     offline()
     parts = shards(tmp_path, 2)
     for file in [part / name for part in parts for name in ("results.json", "run.json")]:
-        text = file.read_text("utf-8").replace(f'"{METRICS[0]}"', '"unheard"')
+        text = file.read_text("utf-8").replace(f'"{NAMES[0]}"', '"unheard"')
         file.write_text(text.replace('"higher_is_better": true', '"higher_is_better": false'), "utf-8")
     assert '"watched": true' in text
     file.write_text(file.read_text("utf-8").replace('"watched": true', '"watched": false'), "utf-8")

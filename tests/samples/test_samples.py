@@ -129,13 +129,22 @@ def test_stdin_gives_the_same_samples_in_every_format_and_stays_open(
         assert not stdin.buffer.closed
 
 
+def ids_of(source: Any) -> list[str]:
+    return [sample.id for sample in read_samples(source)]
+
+
 def test_an_id_that_is_missing_is_the_number_of_the_row_in_every_table(tmp_path: Path) -> None:
-    (tmp_path / "data.csv").write_text("answer\n\nA\nB\n")
-    (tmp_path / "data.json").write_text('\n\n[{"answer": "A"},\n\n{"answer": "B"}]')
-    for source in (tmp_path / "data.csv", tmp_path / "data.json", pd.DataFrame({"answer": ["A", "B"]})):
-        assert [sample.id for sample in read_samples(source)] == ["1", "2"]
+    table = tmp_path / "data.csv"
+    table.write_text("answer\n\nA\nB\n")
+    objects = tmp_path / "data.json"
+    objects.write_text('\n\n[{"answer": "A"},\n\n{"answer": "B"}]')
+    frame = pd.DataFrame({"answer": ["A", "B"]})
+    assert ids_of(table) == ids_of(objects) == ids_of(frame) == ["1", "2"]
+
+
+def test_an_id_that_is_missing_is_the_position_in_an_iterable() -> None:
     rows: list[Sample | dict[str, str]] = [Sample(response="A."), {"id": "x"}, Sample(response="A.")]
-    assert [sample.id for sample in read_samples(iter(rows))] == ["1", "x", "3"]
+    assert ids_of(iter(rows)) == ["1", "x", "3"]
 
 
 def test_nan_none_and_na_in_a_table_are_missing_columns(tmp_path: Path) -> None:
@@ -148,14 +157,27 @@ def test_nan_none_and_na_in_a_table_are_missing_columns(tmp_path: Path) -> None:
         assert dumped(source) == [first, dump("2", None, None, None, None)]
 
 
-@pytest.mark.parametrize("sign", [",", ";", "\t"])
-def test_what_parts_the_cells_is_seen_in_the_first_line_that_is_not_blank(sign: str, tmp_path: Path) -> None:
+DELIMITERS = pytest.mark.parametrize("sign", [",", ";", "\t"], ids=["comma", "semicolon", "tab"])
+
+
+@DELIMITERS
+def test_the_delimiter_is_seen_in_the_first_line_that_is_not_blank(sign: str, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text(f"\r\n\r\n{sign}id{sign} answer{sign}note\n0{sign}1{sign}A{sign}\n", newline="")
     assert dumped(path) == [dump("1", None, "A", None, None)]
-    path.write_text(f'"id"{sign} "answer"\n"1"{sign} "A{sign} B"\n')  # with a space before a quote
+
+
+@DELIMITERS
+def test_a_space_between_delimiter_and_quote_belongs_to_no_cell(sign: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(f'"id"{sign} "answer"\n"1"{sign} "A{sign} B"\n')
     assert dumped(path) == [dump("1", None, f"A{sign} B", None, None)]
-    path.write_text(f'id{sign}answer\n1{sign} "A" B\n')  # a space that is part of the cell
+
+
+@DELIMITERS
+def test_a_space_is_part_of_a_cell_where_the_header_has_no_quotes(sign: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(f'id{sign}answer\n1{sign} "A" B\n')
     assert dumped(path) == [dump("1", None, ' "A" B', None, None)]
 
 
@@ -172,32 +194,74 @@ def test_a_parquet_file_is_read_in_one_thread(tmp_path: Path, monkeypatch: pytes
     assert threads == {threading.get_ident()}  # another could free the file at exit, which aborts
 
 
-def test_a_format_is_said_and_what_it_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_format_can_be_named_whatever_the_suffix(tmp_path: Path) -> None:
     path = as_csv(ROWS, tmp_path / "data.txt")
     assert dumped(path, format="csv") == dumped(ROWS)
-    assert "format xlsx" in fault(path, format="xlsx")
+
+
+def test_a_format_that_is_not_known_is_told(tmp_path: Path) -> None:
+    path = as_csv(ROWS, tmp_path / "data.txt")
+    message = fault(path, format="xlsx")
+    assert message == "format xlsx is not known; choose one of: jsonl, json, csv, tsv, parquet."
+
+
+def test_a_format_is_of_files_alone() -> None:
     assert "format and encoding are of files" in fault(ROWS, format="csv")
+
+
+def test_parquet_without_pyarrow_is_told_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = as_parquet(ROWS, tmp_path / "data.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "pip install 'localeval[tables]'" in fault(path)
 
 
-def test_encodings_can_be_named_or_show_themselves_and_wrong_ones_are_told(tmp_path: Path) -> None:
-    rows = [{"id": "a", "response": "水车，𠀀 €"}]
-    for encoding in ("gb18030", "utf-16-le", "utf-8-sig", "utf-16", "utf-32"):
-        for name, write in (WRITERS["jsonl"], WRITERS["json"], WRITERS["csv"]):
-            path = write(rows, tmp_path / name)
-            path.write_bytes(path.read_bytes().decode().encode(encoding))
-            assert dumped(path, encoding=encoding) == dumped(rows)
-            if encoding.startswith("utf"):
-                assert dumped(path) == dumped(rows)
+TEXT_FORMATS = pytest.mark.parametrize("kind", ["jsonl", "json", "csv"])
+IN_CHINESE = [{"id": "a", "response": "水车，𠀀 €"}]
+
+
+def write_in(encoding: str, kind: str, folder: Path) -> Path:
+    """A file of one row in Chinese, in this format and encoding."""
+    name, write = WRITERS[kind]
+    path: Path = write(IN_CHINESE, folder / name)
+    path.write_bytes(path.read_bytes().decode().encode(encoding))
+    return path
+
+
+@TEXT_FORMATS
+@pytest.mark.parametrize("encoding", ["gb18030", "utf-16-le", "utf-8-sig", "utf-16", "utf-32"])
+def test_an_encoding_can_be_named(kind: str, encoding: str, tmp_path: Path) -> None:
+    path = write_in(encoding, kind, tmp_path)
+    assert dumped(path, encoding=encoding) == dumped(IN_CHINESE)
+
+
+@TEXT_FORMATS
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-8-sig", "utf-16", "utf-32"])
+def test_an_encoding_of_unicode_shows_itself(kind: str, encoding: str, tmp_path: Path) -> None:
+    assert dumped(write_in(encoding, kind, tmp_path)) == dumped(IN_CHINESE)
+
+
+@pytest.fixture
+def in_gb18030(tmp_path: Path) -> Path:
+    """A file whose second line is in an encoding that nobody named."""
     path = tmp_path / "data.jsonl"
     path.write_bytes('{"answer": "A"}\n{"answer": "水车"}\n'.encode("gb18030"))
-    assert "line 2: answer has bytes of another encoding" in fault(path)
-    assert read_samples(path, skip_bad=True)[0].response == "A"
-    assert "another encoding" in fault(path, encoding="utf-16")
-    for unknown in ("klingon", "hex"):
-        assert f"encoding {unknown} is not known" in fault(path, encoding=unknown)
+    return path
+
+
+def test_a_line_in_another_encoding_is_told(in_gb18030: Path) -> None:
+    assert "line 2: answer has bytes of another encoding" in fault(in_gb18030)
+    assert read_samples(in_gb18030, skip_bad=True)[0].response == "A"
+
+
+def test_a_file_that_is_not_in_the_named_encoding_is_told(in_gb18030: Path) -> None:
+    assert "another encoding" in fault(in_gb18030, encoding="utf-16")
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "hex"])
+def test_an_encoding_that_is_not_known_is_told(in_gb18030: Path, encoding: str) -> None:
+    assert f"encoding {encoding} is not known" in fault(in_gb18030, encoding=encoding)
 
 
 def test_a_file_is_read_with_its_aliases_and_unknown_columns(tmp_path: Path) -> None:
@@ -215,51 +279,121 @@ Q, A, C, G = "Who won?", "Ann won.", ["Ann won the race."], "Ann."
 DOCUMENTS = [{"page_content": C[0], "type": "Document", "metadata": {}}]
 
 
-def test_rows_of_langsmith_are_read_as_they_are() -> None:
-    for inputs, outputs, reference in (
-        ({"question": Q}, {"answer": A, "documents": DOCUMENTS}, {"answer": G}),
-        ({"input": Q}, {"output": A, "contexts": C}, {"output": G}),
-        ({"text": Q}, {"response": A, "docs": C}, {"text": G}),
-    ):
-        row: dict[str, Any] = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference}
-        dataset = datasets.Dataset.from_list([row])
-        formats = [dataset.with_format(name) for name in (None, "arrow", "pandas")]
-        for source in ([row], *formats, dataset.to_iterable_dataset().with_format("arrow")):
-            assert dumped(source) == [dump("1", Q, A, C, G)]
-        as_ours = dataset.with_transform(lambda rows: {"answer": [A] * len(rows["inputs"])})
-        assert dumped(as_ours) == [dump("1", None, A, None, None)]
+LANGSMITH_ROWS: dict[str, dict[str, Any]] = {
+    "names of ragas": {
+        "inputs": {"question": Q},
+        "outputs": {"answer": A, "documents": DOCUMENTS},
+        "reference_outputs": {"answer": G},
+    },
+    "names of LangSmith": {
+        "inputs": {"input": Q},
+        "outputs": {"output": A, "contexts": C},
+        "reference_outputs": {"output": G},
+    },
+    "only values": {
+        "inputs": {"text": Q},
+        "outputs": {"response": A, "docs": C},
+        "reference_outputs": {"text": G},
+    },
+}
 
 
-def test_what_else_langsmith_has_is_kept_and_columns_can_name_what_is_inside() -> None:
+@pytest.mark.parametrize("row", LANGSMITH_ROWS.values(), ids=LANGSMITH_ROWS)
+def test_rows_of_langsmith_are_read_as_they_are(row: dict[str, Any]) -> None:
+    assert dumped([row]) == [dump("1", Q, A, C, G)]
+
+
+@pytest.mark.parametrize("row", LANGSMITH_ROWS.values(), ids=LANGSMITH_ROWS)
+@pytest.mark.parametrize("format_name", [None, "arrow", "pandas"])
+def test_a_dataset_of_rows_of_langsmith_is_read_in_each_format(
+    row: dict[str, Any], format_name: str | None
+) -> None:
+    dataset = datasets.Dataset.from_list([row]).with_format(format_name)
+    assert dumped(dataset) == [dump("1", Q, A, C, G)]
+
+
+@pytest.mark.parametrize("row", LANGSMITH_ROWS.values(), ids=LANGSMITH_ROWS)
+def test_a_stream_of_rows_of_langsmith_is_read(row: dict[str, Any]) -> None:
+    stream = datasets.Dataset.from_list([row]).to_iterable_dataset().with_format("arrow")
+    assert dumped(stream) == [dump("1", Q, A, C, G)]
+
+
+def test_a_transform_of_a_dataset_is_kept() -> None:
+    dataset = datasets.Dataset.from_list([LANGSMITH_ROWS["names of ragas"]])
+    transformed = dataset.with_transform(lambda rows: {"answer": [A] * len(rows["inputs"])})
+    assert dumped(transformed) == [dump("1", None, A, None, None)]
+
+
+def test_what_else_langsmith_has_is_kept() -> None:
     row = {"id": "x", "inputs": {"question": Q}, "outputs": {"answer": A, "cost": 3}, "metadata": {"a": 1}}
     (sample,) = read_samples([row])
-    assert (sample.id, sample.model_extra) == ("x", {"outputs.cost": 3, "metadata": {"a": 1}})
-    (expected,) = read_samples([row], columns={"reference": "outputs.answer"})
-    assert (expected.response, expected.reference) == (None, A)
+    assert sample.id == "x"
+    assert sample.model_extra == {"outputs.cost": 3, "metadata": {"a": 1}}
+
+
+def test_a_value_inside_of_langsmith_can_be_named_for_a_field_and_is_then_of_no_other() -> None:
+    row = {"inputs": {"question": Q}, "outputs": {"answer": A, "cost": 3}}
+    (sample,) = read_samples([row], columns={"reference": "outputs.answer"})
+    assert sample.reference == A
+    assert sample.response is None
+
+
+def test_what_is_left_beside_a_named_value_is_not_taken_for_the_only_one() -> None:
     row = {"inputs": {"lang": "en", "q": C}, "outputs": {"answer": A, "category": "history"}}
-    (rest,) = read_samples([row], columns={"reference": "outputs.answer", "retrieved_contexts": "inputs.q"})
-    assert (rest.user_input, rest.response, rest.reference) == (None, None, A)
-    twice = {"inputs": {"question": Q, "query": A}, "outputs": {"answer": A}}
-    assert "question and query are one field but differ" in fault([twice])
-    (traced,) = read_samples([{"inputs": {"question": Q}, "outputs": {"answer": A, "output": {"trace": 1}}}])
-    assert (traced.response, traced.model_extra) == (A, {"outputs.output": {"trace": 1}})
-    plain = {"inputs": {"question": Q}, "response": A}  # its own columns count
-    assert read_samples([plain])[0].model_extra == {"inputs": {"question": Q}}
+    columns = {"reference": "outputs.answer", "retrieved_contexts": "inputs.q"}
+    (sample,) = read_samples([row], columns=columns)
+    assert sample.reference == A
+    assert sample.user_input is None
+    assert sample.response is None
 
 
-def test_named_columns_are_read_no_other_for_that_field_and_wrong_ones_are_told(tmp_path: Path) -> None:
+def test_two_names_of_a_field_inside_of_langsmith_that_differ_are_told() -> None:
+    row = {"inputs": {"question": Q, "query": A}, "outputs": {"answer": A}}
+    assert "question and query are one field but differ" in fault([row])
+
+
+def test_a_name_of_a_sample_comes_before_langsmiths_own() -> None:
+    row = {"inputs": {"question": Q}, "outputs": {"answer": A, "output": {"trace": 1}}}
+    (sample,) = read_samples([row])
+    assert sample.response == A
+    assert sample.model_extra == {"outputs.output": {"trace": 1}}
+
+
+def test_a_row_with_a_column_of_a_sample_is_none_of_langsmith() -> None:
+    (sample,) = read_samples([{"inputs": {"question": Q}, "response": A}])
+    assert sample.user_input is None
+    assert sample.model_extra == {"inputs": {"question": Q}}
+
+
+def test_a_named_column_is_read_and_no_other_for_that_field(tmp_path: Path) -> None:
     rows = [{"q": "Who?", "model_b": "Ann.", "answer": "Bob.", "ctx": '["Ann won."]', "id": "x", "key": 7}]
     columns = {"question": "q", "response": "model_b", "retrieved_contexts": "ctx", "id": "key"}
-    pd.DataFrame(rows).to_csv(tmp_path / "data.csv", index=False)
-    for source in (tmp_path / "data.csv", pd.DataFrame(rows)):
-        assert dumped(source, columns=columns) == [dump("7", "Who?", "Ann.", ["Ann won."], None)]
-    swapped = {"response": "reference", "reference": "response"}
+    frame = pd.DataFrame(rows)
+    table = tmp_path / "data.csv"
+    frame.to_csv(table, index=False)
+    expected = [dump("7", "Who?", "Ann.", ["Ann won."], None)]
+    assert dumped(table, columns=columns) == expected
+    assert dumped(frame, columns=columns) == expected
+
+
+def test_two_columns_can_change_places() -> None:
+    columns = {"response": "reference", "reference": "response"}
     rows = [{"response": "A", "reference": "B"}]
-    assert dumped(rows, columns=swapped) == [dump("1", None, "B", None, "A")]
-    rows = [{"q": "Who?", "a": "Ann."}, {"a": 5}]
-    assert "did you mean response?" in fault(rows, columns={"respons": "a"})
-    assert "response is named twice" in fault(rows, columns={"response": "a", "answer": "q"})
-    assert "no sample has the column aa, which was named" in fault(rows[:1], columns={"response": "aa"})
+    assert dumped(rows, columns=columns) == [dump("1", None, "B", None, "A")]
+
+
+def test_a_column_named_for_a_field_that_is_none_is_told() -> None:
+    assert "did you mean response?" in fault([{"a": "Ann."}], columns={"respons": "a"})
+
+
+def test_two_columns_named_for_one_field_are_told() -> None:
+    columns = {"response": "a", "answer": "q"}
+    assert "response is named twice" in fault([{"q": "Who?", "a": "Ann."}], columns=columns)
+
+
+def test_a_named_column_that_no_sample_has_is_told() -> None:
+    message = fault([{"q": "Who?", "a": "Ann."}], columns={"response": "aa"})
+    assert "no sample has the column aa, which was named" in message
 
 
 def test_a_sample_made_in_python_takes_aliases_and_refuses_what_is_no_text() -> None:
@@ -284,40 +418,100 @@ LINE = '{"answer": "A."}\n'
 HEAD = "id,answer,contexts\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "place", "message"),
-    [
-        ("data.jsonl", "\n \n", ":", "no sample"),
-        ("data.jsonl", LINE + '{"answer" "A."}', ", line 2:", "column 11"),
-        ("data.jsonl", "\n" + '[{"answer": "A."}]', ", line 2:", "--format json"),
-        ("data.jsonl", '{"contexts": ["\\udc00"]}', ", line 1:", "contexts has"),
-        ("data.jsonl", '{"a": ' + "[" * 100_000, ", line 1:", "not JSON"),
-        ("data.jsonl", '{"n": ' + "9" * 10_000 + "}", ", line 1:", "not JSON"),
-        ("data.jsonl", '{"contexts": ["a", null]}', ", line 1:", "contexts, item 2 is None"),
-        ("data.jsonl", '{"answer": "A", "response": "B"}', ", line 1:", "response and answer are one field"),
-        ("data.jsonl", '{"id": "2"}\n' + LINE, ":", "line 2 (no id, so its position) have the same id 2"),
-        ("data.jsonl.gz", gzip.compress(b'{"answer": "A"}')[:-9], ":", "can't be read"),
-        ("data.csv", "answer,answer\nA,B\n", ", line 1:", "answer stands twice"),
-        ("data.csv", HEAD + "1,A\n", ", line 2:", "2 cells"),
-        ("data.csv", HEAD + '\n1,"A\nB",[]\n2,"A\n', ", line 5:", "quote"),
-        ("data.csv", HEAD + '1,A,[]\n2,"A\nB"C,[]\n', ", lines 3 to 4:", "quote"),
-        ("data.csv", HEAD + '1,A,"[\'The mill."\n', ", line 2:", 'contexts is "[\'The mill."'),
-        ("data.csv", (HEAD + '1,"A\n').encode() + b'B\xe4",[]\n', ", lines 2 to 3:", "encoding"),
-        ("data.json", '[{"answer": "A"},\n}', ":", "line 2"),
-        ("data.json", '{"answer": "A"}\n{"answer": "B"}', ":", "--format jsonl"),
-        ("data.json", '{"a": [{}],"b": [{}]}', ":", "several lists"),
-        ("data.json", '[{},\n{"answer": true}]', ", sample 2:", "answer is True"),
-        ("data.parquet", "PAR1 no", ":", "Parquet"),
-        ("data.xlsx", b"PK\x03\x04\x14\0", ":", "CSV"),
-    ],
-    ids=range(22),
-)
-def test_a_faulty_file_is_refused_with_the_place_and_what_is_wrong(
-    tmp_path: Path, name: str, content: str | bytes, place: str, message: str
-) -> None:
+def written(tmp_path: Path, name: str, content: str | bytes) -> Path:
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "place", "message"),
+    [
+        pytest.param("\n \n", ":", "no sample", id="blank"),
+        pytest.param(LINE + '{"answer" "A."}', ", line 2:", "column 11", id="no colon"),
+        pytest.param("\n" + '[{"answer": "A."}]', ", line 2:", "--format json", id="a list"),
+        pytest.param('{"contexts": ["\\udc00"]}', ", line 1:", "contexts has", id="half a character"),
+        pytest.param('{"a": ' + "[" * 100_000, ", line 1:", "not JSON", id="nested deep"),
+        pytest.param('{"n": ' + "9" * 10_000 + "}", ", line 1:", "not JSON", id="a huge number"),
+        pytest.param('{"contexts": ["a", null]}', ", line 1:", "contexts, item 2 is None", id="no context"),
+        pytest.param(
+            '{"answer": "A", "response": "B"}',
+            ", line 1:",
+            "response and answer are one field",
+            id="two names of a field",
+        ),
+        pytest.param(
+            '{"id": "2"}\n' + LINE,
+            ":",
+            "line 2 (no id, so its position) have the same id 2",
+            id="a position that is an id",
+        ),
+    ],
+)
+def test_a_faulty_jsonl_file_is_refused_with_the_place(
+    tmp_path: Path, content: str, place: str, message: str
+) -> None:
+    path = written(tmp_path, "data.jsonl", content)
     assert fault(path).startswith(f"{path}{place} ")
+    assert message in fault(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "place", "message"),
+    [
+        pytest.param("answer,answer\nA,B\n", ", line 1:", "answer stands twice", id="a name twice"),
+        pytest.param(HEAD + "1,A\n", ", line 2:", "2 cells", id="a cell too few"),
+        pytest.param(HEAD + '\n1,"A\nB",[]\n2,"A\n', ", line 5:", "quote", id="an open quote"),
+        pytest.param(
+            HEAD + '1,A,[]\n2,"A\nB"C,[]\n', ", lines 3 to 4:", "quote", id="a quote inside of a cell"
+        ),
+        pytest.param(
+            HEAD + '1,A,"[\'The mill."\n', ", line 2:", 'contexts is "[\'The mill."', id="half a list"
+        ),
+        pytest.param(
+            (HEAD + '1,"A\n').encode() + b'B\xe4",[]\n', ", lines 2 to 3:", "encoding", id="encoding"
+        ),
+    ],
+)
+def test_a_faulty_csv_file_is_refused_with_the_place(
+    tmp_path: Path, content: str | bytes, place: str, message: str
+) -> None:
+    path = written(tmp_path, "data.csv", content)
+    assert fault(path).startswith(f"{path}{place} ")
+    assert message in fault(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "place", "message"),
+    [
+        pytest.param('[{"answer": "A"},\n}', ":", "line 2", id="no value"),
+        pytest.param('{"answer": "A"}\n{"answer": "B"}', ":", "--format jsonl", id="lines"),
+        pytest.param('{"a": [{}],"b": [{}]}', ":", "several lists", id="two lists"),
+        pytest.param('[{},\n{"answer": true}]', ", sample 2:", "answer is True", id="a truth value"),
+    ],
+)
+def test_a_faulty_json_file_is_refused_with_the_place(
+    tmp_path: Path, content: str, place: str, message: str
+) -> None:
+    path = written(tmp_path, "data.json", content)
+    assert fault(path).startswith(f"{path}{place} ")
+    assert message in fault(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("data.jsonl.gz", gzip.compress(b'{"answer": "A"}')[:-9], "can't be read"),
+        ("data.parquet", b"PAR1 no", "Parquet"),
+        ("data.xlsx", b"PK\x03\x04\x14\0", "CSV"),
+    ],
+    ids=["half a gzip file", "no Parquet", "Excel"],
+)
+def test_a_file_that_is_damaged_or_of_another_kind_is_refused(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    path = written(tmp_path, name, content)
+    assert fault(path).startswith(f"{path}: ")
     assert message in fault(path)
 
 
@@ -338,24 +532,78 @@ def test_another_byte_anywhere_is_read_or_told_in_one_sentence(
         assert all(row.reason.isprintable() for row in read_samples(path, skip_bad=True).skipped)
 
 
-def test_what_holds_no_samples_is_refused_with_its_place() -> None:
-    for source, message in [
-        *((path, "can't be read") for path in ("absent\n.jsonl", ".", "a\0b", "x" * 5000)),
-        ({"a": "A."}, "expected a path or a list of samples"),
-        (datasets.DatasetDict({"train": datasets.Dataset.from_list([{"answer": A}])}), "splits: train"),
-        ([{"id": "x"}, Sample(id="x")], "sample 1 and sample 2 have the same id x"),
-        ([{}, 5], "sample 2: 5 is no sample"),
-        ([{1: "x"}], "sample 1: the column name 1 is no text"),
-        ([{"answer": {"y": [{1}]}}], "sample 1: answer can't be written as JSON"),
-        (pd.DataFrame({"answer": ["A", True]}), "DataFrame, row 2: answer is True"),
-        *((pd.DataFrame({"answer": [x]}), "answer can't be written") for x in (pd.Timestamp(0), b"\xff")),
-        (pd.DataFrame({"outputs": [{"docs": [{1}]}], "inputs": [{}]}), "row 1: docs can't be written as"),
-        (pa.array(["A"]), "StringArray, row 1: 'A' is no sample"),
+@pytest.mark.parametrize(
+    "path",
+    ["absent\n.jsonl", ".", "a\0b", "x" * 5000],
+    ids=["absent", "a folder", "with NUL", "too long"],
+)
+def test_a_path_that_leads_to_no_file_is_refused(path: str) -> None:
+    assert "can't be read" in fault(path)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        pytest.param({"a": "A."}, "expected a path or a list of samples", id="one row"),
+        pytest.param(
+            datasets.DatasetDict({"train": datasets.Dataset.from_list([{"answer": A}])}),
+            "splits: train",
+            id="a DatasetDict",
+        ),
+        pytest.param(pa.array(["A"]), "StringArray, row 1: 'A' is no sample", id="an array of texts"),
+        pytest.param(pd.DataFrame({"answer": []}), "DataFrame: there is no sample", id="an empty frame"),
+    ],
+)
+def test_what_holds_no_samples_is_refused(source: Any, message: str) -> None:
+    assert message in fault(source)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        pytest.param(
+            [{"id": "x"}, Sample(id="x")], "sample 1 and sample 2 have the same id x", id="an id twice"
+        ),
+        pytest.param([{}, 5], "sample 2: 5 is no sample", id="a number"),
+        pytest.param([{1: "x"}], "sample 1: the column name 1 is no text", id="a number as a name"),
+        pytest.param(
+            [{"answer": {"y": [{1}]}}], "sample 1: answer can't be written as JSON", id="a set of Python"
+        ),
+    ],
+)
+def test_a_row_that_is_no_sample_is_refused_with_its_position(rows: Any, message: str) -> None:
+    assert message in fault(rows)
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        pytest.param(
+            pd.DataFrame({"answer": ["A", True]}), "DataFrame, row 2: answer is True", id="a truth value"
+        ),
+        pytest.param(pd.DataFrame({"answer": [pd.Timestamp(0)]}), "answer can't be written", id="a time"),
+        pytest.param(pd.DataFrame({"answer": [b"\xff"]}), "answer can't be written", id="bytes"),
+        pytest.param(
+            pd.DataFrame({"outputs": [{"docs": [{1}]}], "inputs": [{}]}),
+            "row 1: docs can't be written as",
+            id="a set inside of LangSmith",
+        ),
+    ],
+)
+def test_a_cell_of_a_field_that_is_no_text_is_refused_with_its_row(frame: Any, message: str) -> None:
+    assert message in fault(frame)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
         (pd.DataFrame([["A", "B"]], columns=["answer", "answer"]), "DataFrame: two columns"),
         (pa.table([["A"], ["B"]], names=["answer", "answer"]), "Table: two columns"),
-        (pd.DataFrame({"answer": []}), "DataFrame: there is no sample"),
-    ]:
-        assert message in fault(source)
+    ],
+    ids=["pandas", "arrow"],
+)
+def test_a_table_with_two_columns_of_one_name_is_refused(table: Any, message: str) -> None:
+    assert message in fault(table)
 
 
 NUMBERED = [{"id": f"s{i}", "answer": "A."} for i in range(100)]
@@ -389,43 +637,70 @@ def test_a_column_of_lists_in_lists_is_read_or_refused(depth: int) -> None:
     assert len(samples) + len(samples.skipped) == 2
 
 
-def test_samples_are_drawn_by_the_seed_in_order_or_chosen_by_ids_each_of_which_must_be_there() -> None:
+def test_samples_are_drawn_by_the_seed() -> None:
     ten = ids(sample=10, seed=1)
     assert len(ten) == 10
-    assert ten == ids(sample=10, seed=1) == sorted(ten, key=lambda name: int(name[1:]))
+    assert ten == ids(sample=10, seed=1)
     assert ten != ids(sample=10, seed=2)
-    assert set(ten) < set(ids(sample=20, seed=1))
+
+
+def test_drawn_samples_are_in_the_order_of_the_file() -> None:
+    ten = ids(sample=10, seed=1)
+    assert ten == sorted(ten, key=lambda name: int(name[1:]))
+
+
+def test_a_larger_draw_holds_the_smaller_ones() -> None:
+    assert set(ids(sample=10, seed=1)) < set(ids(sample=20, seed=1))
+
+
+def test_samples_are_drawn_among_those_before_the_limit() -> None:
     assert set(ids(sample=5, limit=7)) < set(ids(limit=7))
+
+
+def test_samples_are_chosen_by_their_ids_in_the_order_of_the_file() -> None:
     assert ids(ids=["s7", "s3", "s7"]) == ["s3", "s7"]
     assert ids(ids="s7") == ["s7"]
     assert ids(ids=["s0", "s2"], limit=3) == ["s0", "s2"]
+
+
+def test_an_id_may_be_the_number_of_a_row() -> None:
     assert read_samples([{"answer": "A"}, {"answer": "B"}], ids=[2])[0].response == "B"
-    assert "no sample has the id s7x; did you mean s7?" in fault(NUMBERED, ids=["s1", "s7x"], sample=1)
+
+
+def test_an_id_that_no_sample_has_is_told_even_if_it_would_not_be_drawn() -> None:
+    message = fault(NUMBERED, ids=["s1", "s7x"], sample=1)
+    assert "no sample has the id s7x; did you mean s7?" in message
+
+
+def test_an_id_that_may_be_behind_the_limit_is_told_so() -> None:
     assert "among the first 3 has the id s3" in fault(NUMBERED, ids=["s0", "s3"], limit=3)
     assert "among the first" not in fault(NUMBERED[:1], ids=["s3"], limit=5)
 
 
+BAD_JSONL = (
+    b'{"answer": "A"}\n{"answer": [5]}\n\n[\n{"answer": "\\ud800"}\n{"answer": "B"}\n{"answer": "\xff"}\n'
+)
 BAD_CSV = (HEAD + 'a,A,[]\nb,B\nc,"C"C,[]\nd,D,[None]\nf,"C\nd,D,"[""x""]"\ne,E,[]\n').encode()
-BAD = b'{"answer": "A"}\n{"answer": [5]}\n\n[\n{"answer": "\\ud800"}\n{"answer": "B"}\n{"answer": "\xff"}\n'
+BAD_JSON = b'[{"id": "a"}, 5,\n{"answer": true}, {"id": "e"}]'
 
 
-def test_skip_bad_goes_on_behind_each_kind_of_fault_and_tells_what_was_skipped(tmp_path: Path) -> None:
-    for name, content, good, places in (
-        ("data.jsonl", BAD, ["1", "6"], ["line 2", "line 4", "line 5", "line 7"]),
+@pytest.mark.parametrize(
+    ("name", "content", "good", "places"),
+    [
+        ("data.jsonl", BAD_JSONL, ["1", "6"], ["line 2", "line 4", "line 5", "line 7"]),
         ("data.csv", BAD_CSV, ["a", "e"], ["line 3", "line 4", "line 5", "lines 6 to 7"]),
-        (
-            "data.json",
-            b'[{"id": "a"}, 5,\n{"answer": true}, {"id": "e"}]',
-            ["a", "e"],
-            ["sample 2", "sample 3"],
-        ),
-    ):
-        path = tmp_path / name
-        path.write_bytes(content)
-        samples = read_samples(path, skip_bad=True)
-        assert [sample.id for sample in samples] == good
-        assert [skipped.place for skipped in samples.skipped] == places
-        assert fault(path) == samples.skipped[0].reason
+        ("data.json", BAD_JSON, ["a", "e"], ["sample 2", "sample 3"]),
+    ],
+    ids=["jsonl", "csv", "json"],
+)
+def test_skip_bad_goes_on_behind_each_kind_of_fault_and_tells_what_was_skipped(
+    name: str, content: bytes, good: list[str], places: list[str], tmp_path: Path
+) -> None:
+    path = written(tmp_path, name, content)
+    samples = read_samples(path, skip_bad=True)
+    assert [sample.id for sample in samples] == good
+    assert [skipped.place for skipped in samples.skipped] == places
+    assert fault(path) == samples.skipped[0].reason
 
 
 def test_a_quote_that_takes_the_rest_of_the_file_is_refused_even_with_skip_bad(tmp_path: Path) -> None:
@@ -442,23 +717,52 @@ def judged(source: Any, folder: Path) -> Result:
     return evaluate(samples, ["faithfulness"], judge, folder, statements="sentences")
 
 
-def test_a_run_keeps_skipped_rows_until_mended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def with_bad_rows(tmp_path: Path) -> Path:
+    """A file of which the second and third row can't be read, and the run of the first beside it."""
     bad = {**GOOD, "id": "bad", "retrieved_contexts": "Tea."}
-    data, folder = write_rows(tmp_path / "data.jsonl", [GOOD, bad, bad]), tmp_path / "run"
-    result = judged(data, folder)
-    written = (folder / "results.json").read_bytes()
-    skipped = json.loads(written)["skipped"]
-    assert skipped == result.to_dict()["skipped"]
-    assert [row["place"] for row in skipped] == ["line 2", "line 3"]
-    assert skipped[0]["reason"].startswith(f"{data}, line 2: retrieved_contexts is 'Tea.'")
-    assert rescore(folder).skipped == result.skipped
-    assert "were skipped: 2" in (folder / "report.html").read_text("utf-8")
+    data = write_rows(tmp_path / "data.jsonl", [GOOD, bad, bad])
+    judged(data, tmp_path / "run")
+    return data
+
+
+def stored_skipped(folder: Path) -> list[dict[str, str]]:
+    """The skipped rows in a run's results."""
+    rows: list[dict[str, str]] = json.loads((folder / "results.json").read_bytes())["skipped"]
+    return rows
+
+
+def test_a_run_lists_the_skipped_rows_with_their_reasons(with_bad_rows: Path) -> None:
+    first, second = stored_skipped(with_bad_rows.parent / "run")
+    assert (first["place"], second["place"]) == ("line 2", "line 3")
+    assert first["reason"].startswith(f"{with_bad_rows}, line 2: retrieved_contexts is 'Tea.'")
+
+
+def test_a_report_and_a_page_list_the_skipped_rows(
+    with_bad_rows: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = with_bad_rows.parent / "run"
     main(["report", str(folder)])
-    assert f"  {data}, line 3: retrieved_contexts is 'Tea.'" in capsys.readouterr().out
-    for source in (data, folder / "samples.jsonl"):  # which `rescore` names where a judgement is missing
-        judged(source, folder)
-        assert (folder / "results.json").read_bytes() == written
-    mended = judged(write_rows(data, [GOOD]), folder)
+    assert f"  {with_bad_rows}, line 3: retrieved_contexts is 'Tea.'" in capsys.readouterr().out
+    assert "were skipped: 2" in (folder / "report.html").read_text("utf-8")
+
+
+def test_a_rescored_run_has_the_skipped_rows(with_bad_rows: Path) -> None:
+    folder = with_bad_rows.parent / "run"
+    assert [row._asdict() for row in rescore(folder).skipped] == stored_skipped(folder)
+
+
+@pytest.mark.parametrize("source", ["data.jsonl", "run/samples.jsonl"], ids=["the data", "the run's copy"])
+def test_a_run_that_is_repeated_keeps_the_skipped_rows(with_bad_rows: Path, source: str) -> None:
+    folder = with_bad_rows.parent / "run"
+    before = (folder / "results.json").read_bytes()
+    judged(with_bad_rows.parent / source, folder)
+    assert (folder / "results.json").read_bytes() == before
+
+
+def test_a_run_forgets_skipped_rows_once_they_are_mended(with_bad_rows: Path) -> None:
+    folder = with_bad_rows.parent / "run"
+    mended = judged(write_rows(with_bad_rows, [GOOD]), folder)
     assert mended.skipped == rescore(folder).skipped == []
     assert "skipped" not in str(mended)
     assert "were skipped: " not in (folder / "report.html").read_text("utf-8")
@@ -552,17 +856,34 @@ def test_documents_of_langchain_are_contexts(tmp_path: Path) -> None:
     )
 
 
-def test_what_was_guessed_is_said_and_what_was_not_guessed_is_not() -> None:
+def test_each_guess_is_said() -> None:
     frame = pd.DataFrame({"question": ["Q?"], "answer": [1820], "docs": ["The mill."]})
-    guesses = read_samples(frame).guesses
-    for part in ("user_input from question", "response from answer", "answer: 1 cell", "docs: 1 cell"):
-        assert part in "\n".join(guesses)
-    assert read_samples(read_samples(frame)).guesses == guesses
+    assert read_samples(frame).guesses == [
+        "read user_input from question, response from answer, retrieved_contexts from docs",
+        "answer: 1 cell with a number, read as its text",
+        "docs: 1 cell without a list, each read as one context",
+    ]
+
+
+def test_guesses_stay_with_samples_that_are_read_again() -> None:
+    samples = read_samples([{"answer": 1820}])
+    assert read_samples(samples).guesses == samples.guesses != []
+
+
+def test_columns_with_the_names_of_fields_are_no_guess() -> None:
     assert read_samples(ROWS).guesses == []
-    mixed = read_samples([{"question": Q, "answer": A}, {"query": Q, "answer": A, "note": {1}}]).guesses
-    assert "user_input from question and query" in "\n".join(mixed)
-    assert "note: 1 cell" in "\n".join(mixed)
-    named = read_samples(
-        [{"question": Q, "answer": A}], columns={"user_input": "question", "response": "answer"}
-    )
-    assert named.guesses == []
+
+
+def test_columns_that_the_caller_named_are_no_guess() -> None:
+    columns = {"user_input": "question", "response": "answer"}
+    assert read_samples([{"question": Q, "answer": A}], columns=columns).guesses == []
+
+
+def test_all_names_that_a_field_was_read_from_are_said() -> None:
+    guesses = read_samples([{"question": Q, "answer": A}, {"query": Q, "answer": A}]).guesses
+    assert guesses == ["read user_input from question and query, response from answer"]
+
+
+def test_a_column_that_is_kept_in_part_is_said() -> None:
+    guesses = read_samples([{"response": A, "note": {1}}]).guesses
+    assert guesses == ["note: 1 cell that JSON can't hold, kept in part"]

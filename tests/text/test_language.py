@@ -1,54 +1,90 @@
-"""The language of a text: told where it is sure, English where it is not; and a model's thinking cut off."""
+"""The language of a text: told where it is certain, English where it is not."""
+
+import pytest
 
 from localeval import evaluate
 from localeval.testing import FakeEngine, fake_judge
 from localeval.text.language import language
-from localeval.text.thoughts import strip_thinking
-
-FOREIGN = """\
-D'après le document, le pont a été fermé pendant deux ans.
-Klicken Sie auf den Link in der E-Mail, um das Passwort zu ändern.
-¿Cuántos habitantes tiene la capital de Bélgica?
-La torre fu costruita nel 1889 da un ingegnere francese.
-Clique na ligação do e-mail para alterar a palavra-passe.
-De toren werd in 1889 gebouwd door een ingenieur en is nu een museum.
-Wieża została zbudowana w 1889 roku przez inżyniera.
-Kule 1889 yılında bir mühendis tarafından yapıldı.
-"""
 
 
-def test_the_language_is_told_where_it_is_sure_and_english_where_it_is_not() -> None:
-    for text, expected in (
-        *((text, "other") for text in FOREIGN.splitlines()),
-        ("Il gatto dorme sul letto", "other"),
-        # Texts of four words or 19 letters stay English, and those with an English word among ten.
-        ("Guten Morgen zusammen", "en"),
-        ("Le chat dort dans le jardin pendant that longue nuit", "en"),
-        ("Simona Halep, Garbiñe Muguruza", "en"),
-        ("Scientists discovered several unknown beetle species yesterday.", "en"),
-        ("La Traviata, Rigoletto and Il trovatore are operas by Verdi.", "en"),
-        # The share of scripts decides: a quarter of Han, a half of Latin, a tenth of kana.
-        ("法abc", "zh"),
-        ("abаб", "en"),
-        ("公司 OpenAI 发布了 GPT 模型的新版本", "zh"),
-        ("東京へ行きました。とても楽しかったです。", "other"),
-        ("这家店名叫优の良品，味", "zh"),
-        ("发至 customer@example.com，见 https://example.com/zhengce，或 `pip install localeval`。", "zh"),
-        ("在 Windows 中按 Ctrl + Shift + Esc 打开 Task Manager。", "zh"),
-        ("GPT-4 和 Claude 3 Opus 均支持 200K context window。", "zh"),
-        ("答案是 Massachusetts Institute of Technology。", "zh"),
-        ("The word 茶 (cha) means tea in Chinese, and it has spread with the trade.", "en"),
-        ("Zhang Yimou (张艺谋)", "en"),
-        ("Zhang Yimou 张艺谋 directed Hero.", "en"),
-        ("Чай (茶) растёт в горах Китая, и 北京 его пьёт.", "other"),
-        ("Le réalisateur 张艺谋 est né à Xi'an en 1950.", "other"),
-        ("詳細は www.example.com/help/contact-us をご覧ください。", "other"),
-    ):
-        assert language(text) == expected, text
+@pytest.mark.parametrize(
+    "text",
+    [
+        "D'après le document, le pont a été fermé pendant deux ans.",
+        "Klicken Sie auf den Link in der E-Mail, um das Passwort zu ändern.",
+        "¿Cuántos habitantes tiene la capital de Bélgica?",
+        "La torre fu costruita nel 1889 da un ingegnere francese.",
+        "Clique na ligação do e-mail para alterar a palavra-passe.",
+        "De toren werd in 1889 gebouwd door een ingenieur en is nu een museum.",
+        "Wieża została zbudowana w 1889 roku przez inżyniera.",
+        "Kule 1889 yılında bir mühendis tarafından yapıldı.",
+        "Il gatto dorme sul letto",
+        "Le réalisateur 张艺谋 est né à Xi'an en 1950.",
+    ],
+)
+def test_a_sentence_of_another_language_in_latin_letters_is_told(text: str) -> None:
+    assert language(text) == "other"
 
 
-def test_a_short_sentence_with_a_verb_or_an_article_of_another_language_is_in_that_language() -> None:
-    for text in (
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Guten Morgen zusammen",
+        "Le chat dort dans le jardin pendant that longue nuit",
+        "Simona Halep, Garbiñe Muguruza",
+        "Scientists discovered several unknown beetle species yesterday.",
+        "La Traviata, Rigoletto and Il trovatore are operas by Verdi.",
+    ],
+    ids=["few words", "an English word among ten", "names", "English", "English with foreign titles"],
+)
+def test_latin_text_is_english_where_no_other_language_is_certain(text: str) -> None:
+    assert language(text) == "en"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "法abc",
+        "公司 OpenAI 发布了 GPT 模型的新版本",
+        "这家店名叫优の良品，味",
+        "发至 customer@example.com，见 https://example.com/zhengce，或 `pip install localeval`。",
+        "在 Windows 中按 Ctrl + Shift + Esc 打开 Task Manager。",
+        "GPT-4 和 Claude 3 Opus 均支持 200K context window。",
+        "答案是 Massachusetts Institute of Technology。",
+    ],
+)
+def test_chinese_with_names_and_terms_in_latin_letters_is_chinese(text: str) -> None:
+    assert language(text) == "zh"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "abаб",
+        "The word 茶 (cha) means tea in Chinese, and it has spread with the trade.",
+        "Zhang Yimou (张艺谋)",
+        "Zhang Yimou 张艺谋 directed Hero.",
+    ],
+)
+def test_english_with_names_in_another_script_is_english(text: str) -> None:
+    assert language(text) == "en"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "東京へ行きました。とても楽しかったです。",
+        "Чай (茶) растёт в горах Китая, и 北京 его пьёт.",
+        "詳細は www.example.com/help/contact-us をご覧ください。",
+    ],
+)
+def test_text_in_another_script_is_in_another_language(text: str) -> None:
+    assert language(text) == "other"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "Das Haus ist sehr gross",
         "Die Brücke kostet 3 Euro.",
         "La presa es nueva.",
@@ -56,36 +92,60 @@ def test_a_short_sentence_with_a_verb_or_an_article_of_another_language_is_in_th
         "La diga è nuova.",
         "A barragem foi fechada.",
         "Het is een oude brug.",
-    ):
-        assert language(text) == "other", text
-    # But names and titles with such words may answer an English question.
-    for text in (
+    ],
+)
+def test_a_short_sentence_with_a_verb_or_an_article_of_another_language_is_in_that_language(
+    text: str,
+) -> None:
+    assert language(text) == "other"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "Ludwig van Beethoven",
         "Los Angeles",
         "Der Spiegel",
         "Il trovatore",
         "El Salvador",
         "Acme, est. 1990",
-    ):
-        assert language(text) == "en", text
+    ],
+)
+def test_a_name_with_an_article_of_another_language_is_english(text: str) -> None:
+    assert language(text) == "en"
+
+
+def test_a_title_in_another_language_that_answers_an_english_question_is_english() -> None:
     assert language("La casa verde.", "Which novel did he write?") == "en"
 
 
-def test_japanese_without_kana_is_told_from_chinese_by_its_characters() -> None:
-    for text in ("国立国会図書館法", "2020年東京五輪", "経済産業省", "渋谷駅"):
-        assert language(text) == "other", text
-    for text in ("北京大学图书馆", "中華民國總統府", "東京大學", "他在渋谷的駅前"):
-        assert language(text) == "zh", text
-    assert language("渋谷駅", "他住在哪个车站附近？") == "zh"  # a name
+@pytest.mark.parametrize("text", ["国立国会図書館法", "2020年東京五輪", "経済産業省", "渋谷駅"])
+def test_japanese_without_kana_is_told_by_its_characters(text: str) -> None:
+    assert language(text) == "other"
 
 
-def test_chinese_around_commands_is_chinese() -> None:
-    for text in (
+@pytest.mark.parametrize("text", ["北京大学图书馆", "中華民國總統府", "東京大學", "他在渋谷的駅前"])
+def test_chinese_in_simplified_or_traditional_characters_is_no_japanese(text: str) -> None:
+    assert language(text) == "zh"
+
+
+def test_a_japanese_name_that_answers_a_chinese_question_is_chinese() -> None:
+    assert language("渋谷駅", "他住在哪个车站附近？") == "zh"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "使用 kubectl get pods -n kube-system -o wide 命令",
         "先运行 sudo apt update 再重启",
         "在终端输入 ls -la /var/log",
-    ):
-        assert language(text) == "zh", text
+    ],
+)
+def test_chinese_around_commands_is_chinese(text: str) -> None:
+    assert language(text) == "zh"
+
+
+def test_english_between_chinese_names_is_english() -> None:
     assert language("北京 is the capital of 中国") == "en"
 
 
@@ -97,24 +157,3 @@ def test_a_response_in_french_is_noted_and_judged_by_the_english_prompt() -> Non
     assert "neither English nor Chinese" in str(result)
     assert result.to_dict()["samples"][0]["records"]["statements"]["language"] == "other"
     assert "You check statements" in engine.calls[1].prefix.system
-
-
-def test_thinking_is_stripped_and_reported() -> None:
-    for text, expected in (
-        ("Paris.", ("Paris.", False)),
-        ("A <think>x</think>B<think></think> C", ("A B C", True)),
-        ("\n<think>a</think> <think>never closed", ("", True)),
-        ("The tag <think> opens a block.", ("The tag <think> opens a block.", False)),
-        ("Maybe 1700.\n</think>\n\nIt was 1820.", ("It was 1820.", True)),  # it began in the prompt
-        ("Use </think>\nto close it. Bob.", ("Use </think>\nto close it. Bob.", False)),
-        ("Put it in `<think>` and `</think>`.", ("Put it in `<think>` and `</think>`.", False)),
-        ("<Thinking>Hm.</Thinking>B", ("B", True)),
-        ("[THINK]Hm.[/THINK]B", ("B", True)),
-        ("\u25c1think\u25b7Hm.\u25c1/think\u25b7B", ("B", True)),
-        (
-            "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>B",
-            ("B", True),
-        ),
-        ("Write </think> to end it.", ("Write </think> to end it.", False)),
-    ):
-        assert strip_thinking(text) == expected
