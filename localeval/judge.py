@@ -35,6 +35,7 @@ from localeval.judgements import (
     make_records,
     with_needs,
 )
+from localeval.judgements.base import own_judgements, register_judgement
 from localeval.judgements.calibration import curves_for
 from localeval.judgements.journal import (
     Journal,
@@ -86,6 +87,13 @@ class _Clock:
 def late(timeout: float) -> Failure:
     """Return the record of a judgement for which there was no time."""
     return Failure(failed="timeout", detail=f"more than {timeout:g} seconds")
+
+
+def _load_with(judgements: Sequence[AnyJudgement], load: Callable[[], Judge]) -> Judge:
+    """Load a judge in a process that does not know these judgements yet."""
+    for judgement in judgements:
+        register_judgement(judgement)
+    return load()
 
 
 class Judge:
@@ -157,6 +165,16 @@ class Judge:
                 cls.load, judge.source, **sources, cache_prefix=cache_prefix, **vars(parsed)
             )
         return judge
+
+    def loader_for_workers(self) -> Callable[[], Judge] | None:
+        """Return what loads the same judge in another process, which then knows the caller's judgements too.
+
+        None for a judge that no other process can load. Raises InputError as `own_judgements`.
+        """
+        judgements = own_judgements()
+        if self.loader is None or not judgements:
+            return self.loader
+        return partial(_load_with, judgements, self.loader)
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
         """Score one sample. `options` are the fields of `localeval.options.Options`.

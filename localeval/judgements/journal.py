@@ -22,8 +22,7 @@ from typing import Any, BinaryIO
 from pydantic_core import to_json
 
 from localeval.errors import FolderError, InputError
-from localeval.judgements.base import JUDGEMENTS, AnyJudgement, Inputs
-from localeval.judgements.context import Failure, Record
+from localeval.judgements.base import JUDGEMENTS, AnyJudgement, Failure, Inputs, Record
 from localeval.samples import Sample
 from localeval.system.files import parsing, sync_folder
 from localeval.system.locks import left_over_lock, lock_file

@@ -107,7 +107,7 @@ class Actor(Worker):
         settings = judge.engine.settings
         gpus = 1 if settings.n_gpu_layers else 0
         remote: Any = ray.remote(_RemoteJudge).options(num_cpus=settings.n_threads, num_gpus=gpus)
-        self._actor = remote.remote(judge.loader, judge.model["sha256"], is_offline())
+        self._actor = remote.remote(judge.loader_for_workers(), judge.model["sha256"], is_offline())
 
     def wait_until_started(self) -> None:
         """Wait until the cluster has room for the actor. Raises WorkerLost where it can't be started."""
