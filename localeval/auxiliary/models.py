@@ -30,11 +30,12 @@ class AuxiliaryModels:
         threads: int = 0,
     ) -> None:
         self.auto = embedder == catalog.AUTO
-        self._models: dict[str, Any] = {
-            "embedder": auto_embedder() if self.auto else embedder,
-            "classifier": classifier,
-        }
+        if self.auto:
+            embedder = auto_embedder()
+        # Kind -> what the caller gave: a name, a path, or a loaded model.
+        self._given: dict[str, Any] = {"embedder": embedder, "classifier": classifier}
         self._threads = threads
+        # Kind -> the model, once it is loaded here.
         self._opened: dict[str, Any] = {}
         self._lock = threading.Lock()
 
@@ -58,7 +59,7 @@ class AuxiliaryModels:
 
     def sources(self) -> dict[str, str]:
         """Return each model's name or path for `Judge.load`, or a label in angle brackets."""
-        return {kind: _source(model) for kind, model in self._models.items()}
+        return {kind: _source(model) for kind, model in self._given.items()}
 
     def close(self) -> None:
         """Free the models opened here."""
@@ -67,7 +68,7 @@ class AuxiliaryModels:
         self._opened.clear()
 
     def _open(self, kind: str, load: Callable[..., Any]) -> Any:
-        model = self._models[kind]
+        model = self._given[kind]
         if not isinstance(model, str | os.PathLike):
             return model
         # Else two threads could each load it.
