@@ -77,11 +77,24 @@ def sources_of(row: Columns, converted: Columns) -> dict[str, str]:
         if isinstance(value, Mapping):
             for key, item in value.items():
                 places.setdefault(id(item), f"{name}.{key}")
-    return {
-        str(name): places[id(value)]
-        for name, value in converted.items()
-        if name not in row and value is not None and id(value) in places
-    }
+    sources: dict[str, str] = {}
+    for name, value in converted.items():
+        if name in row or value is None:
+            continue
+        place = places.get(id(value)) or _split_text(value, row, converted)
+        if place is not None:
+            sources[str(name)] = place
+    return sources
+
+
+def _split_text(value: Any, row: Columns, converted: Columns) -> str | None:
+    """Return the column of the row whose text was split into these texts; None for none."""
+    if not isinstance(value, list) or not value or not all(isinstance(text, str) for text in value):
+        return None
+    for name, whole in row.items():
+        if name not in converted and isinstance(whole, str) and all(text in whole for text in value):
+            return str(name)
+    return None
 
 
 def find_shape(row: Columns, names: Names) -> RowShape | None:
