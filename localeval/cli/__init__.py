@@ -40,10 +40,12 @@ COMMANDS = {
     "evaluate": ("evaluate", "Score the samples of a file."),
     "fit": ("card", "Fit a head to labelled answers."),
     "merge": ("runs", "Merge the shards of a run."),
+    "metrics": ("samples", "List the metrics, and what each needs."),
     "models": ("models", "List, fetch, verify and locate model files."),
     "pack": ("models", "Collect all that a machine without a network needs."),
     "report": ("runs", "Print the table of a run, and write its HTML page."),
     "rescore": ("runs", "Score a run again, without a model."),
+    "samples": ("samples", "Show what would be read of a file, and what could be computed."),
     "score": ("evaluate", "Score one sample, given as options."),
     "verify": ("runs", "Judge part of a run again, and compare the results."),
 }
