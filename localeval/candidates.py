@@ -50,6 +50,12 @@ class Candidate:
     context_length: int = 0
     memory: int = 0
 
+    @property
+    def needed_n_ctx(self) -> int:
+        """Return the `n_ctx` that a judge trained on fewer tokens than the default needs; 0 for another."""
+        is_short = 0 < self.context_length < EngineSettings().n_ctx
+        return self.context_length if self.kind == "judge" and is_short else 0
+
     def row(self) -> dict[str, Any]:
         """Return it as a row for JSON, beside the rows of the catalog."""
         numbers = ("size", "quantization", "parameters", "context_length")

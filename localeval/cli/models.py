@@ -72,9 +72,9 @@ def _found_table(candidates: Sequence[Candidate]) -> list[list[str]]:
     """Return a row for each model; the last column says what it is for, or why it is of no use."""
     table = [["FOUND", "SIZE", "QUANTIZATION", "PARAMETERS", "CONTEXT", "CAN"]]
     for candidate in candidates:
-        use = f"not be used: {candidate.fault}"
-        if candidate.kind:
-            use = {"judge": "judge", "embedder": "embed"}[candidate.kind]
+        use = {"judge": "judge", "embedder": "embed", None: f"not be used: {candidate.fault}"}[candidate.kind]
+        if candidate.needed_n_ctx:
+            use += f" with --n-ctx {candidate.needed_n_ctx}"
         row = [
             ", ".join(candidate.names),
             f"{candidate.size / 1e9:.2f} GB" if candidate.size else "",
