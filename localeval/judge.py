@@ -137,7 +137,8 @@ class Judge:
         cache_prefix: bool = True,
         **settings: Any,
     ) -> Judge:
-        """Load a catalog name, or the path of a GGUF file of an instruct model; made for Qwen2.5 and Qwen3.
+        """Load a name of `localeval models list`, as `qwen2.5-coder-1.5b` or `ollama:qwen2.5:7b`, or the path
+        of a GGUF file of an instruct model; made for Qwen2.5 and Qwen3.
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
         an `Embedder` and a `Classifier`, which no worker can load. With `cache_prefix`, the computed state of
@@ -147,7 +148,8 @@ class Judge:
         The judge's file is checked and its vocabulary opened now; weights are loaded at the first question.
         A file that is not the catalog's is tried in another process before, once for a machine and settings.
 
-        Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting.
+        Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting or
+        for a model of another program that is not there or can't be opened.
         """
         if not isinstance(model, str | os.PathLike):
             raise InputError(f"judge is {shorten(repr(model), 60)}; give a Judge, a catalog name or a path.")

@@ -12,6 +12,7 @@ from localeval.errors import ModelMissing
 from localeval.models import catalog
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
 from localeval.models.files import absolute_path, auto_embedder
+from localeval.models.found import is_found_name
 
 
 class AuxiliaryModels:
@@ -79,8 +80,8 @@ class AuxiliaryModels:
 
 
 def _source(model: Any) -> str:
-    """Return a catalog name unchanged, a path as an absolute one, or the type of an object of one's own."""
-    if isinstance(model, str) and model in catalog.entries():
+    """Return a catalog's or found model's name unchanged, a path as an absolute one, or an object's type."""
+    if isinstance(model, str) and (model in catalog.entries() or is_found_name(model)):
         return model
     if isinstance(model, str | os.PathLike):
         return str(absolute_path(model))
