@@ -44,7 +44,7 @@ from localeval.judgements.journal import (
     key_of_failure,
     put_failure,
 )
-from localeval.metrics import Metric, Score
+from localeval.metrics import Metric, Score, register_criteria
 from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.signature import (
     Signature,
@@ -166,7 +166,9 @@ class Judge:
         ModelBroken if a model that the metric needs can't be used.
         """
         self._check_open()
-        row, choices = choose_metrics([metric])[0], Options.read(options)
+        choices = Options.read(options)
+        register_criteria(choices.criteria)
+        [row] = choose_metrics([metric])
         parsed = Sample.read(sample, "Sample")
         if (undefined := undefined_reason(row, parsed)) is not None:
             return undefined

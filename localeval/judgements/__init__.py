@@ -4,6 +4,7 @@ A judgement of your own is a class in one file: its inputs, its record, the prom
 """
 
 from localeval.judgements import (
+    criterion,
     needed_sentences,
     questions,
     reading,
@@ -40,6 +41,7 @@ __all__ = [
     "Record",
     "Records",
     "ask",
+    "criterion",
     "make_records",
     "most_windows",
     "needed_sentences",
