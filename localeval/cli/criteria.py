@@ -6,7 +6,14 @@ import click
 
 from localeval.metrics import register_criteria
 from localeval.options import DEFAULTS
-from localeval.prompts.criteria import ORDERS, Criterion, criterion_prompt, read_criteria, render_texts
+from localeval.prompts.criteria import (
+    ORDERS,
+    Criterion,
+    criterion_prefix,
+    read_criteria,
+    render_question,
+    render_texts,
+)
 from localeval.text.display import printable
 
 
@@ -42,13 +49,12 @@ def _described(criterion: Criterion) -> str:
 
 def _prompt_text(criterion: Criterion, code: str) -> str:
     """Return the prompt as the judge reads it, with the name of each column in place of its text."""
-    prompt = criterion_prompt(criterion, DEFAULTS.prompt("criterion", code), code)
-    parts = [f"--- {code}: instruction", prompt.system]
-    fields: dict[str, list[str]] = {order: ["level" if criterion.is_scale else "verdict"] for order in ORDERS}
-    for example in prompt.examples:
-        for user, reply in prompt.turns(example, ORDERS[0], fields):
-            parts += ["--- example", user, "--- its answer", reply]
-    context = render_texts(prompt, [f"({column})" for column in criterion.columns])
-    first, second = (prompt.render_item(order) for order in ORDERS)
+    template = DEFAULTS.prompt("criterion", code)
+    prefix = criterion_prefix(criterion, template, code)
+    parts = [f"--- {code}: instruction", prefix.system]
+    for user, reply in prefix.examples:
+        parts += ["--- example", user, "--- its answer", reply]
+    context = render_texts(criterion, template, [f"({column})" for column in criterion.columns])
+    first, second = (render_question(criterion, template, code, order) for order in ORDERS)
     parts += ["--- a sample", (context + first).lstrip("\n"), "--- asked again, as", second.lstrip("\n")]
     return "\n".join(parts)

@@ -21,7 +21,15 @@ from localeval.judgements.context import Record, response_of
 from localeval.judgements.decision import Decision, DecisionContext
 from localeval.judgements.replies import YesOrNo
 from localeval.prompts import PromptBySha256, PromptForm, register_prompt
-from localeval.prompts.criteria import LETTERS, ORDERS, Criterion, criterion_prompt, render_texts, shown_text
+from localeval.prompts.criteria import (
+    LETTERS,
+    ORDERS,
+    Criterion,
+    criterion_prefix,
+    render_question,
+    render_texts,
+    shown_text,
+)
 from localeval.samples import Sample
 from localeval.text.language import language
 
@@ -92,14 +100,15 @@ class CriterionRecord(Record):
 
 
 class CriterionInputs(Inputs):
-    """The texts that are shown, and the prompt with the question.
+    """The criterion, the texts that are shown, and the prompt that both are put into.
 
-    texts  of the columns, in their order; a response without `<think>...</think>`
+    criterion  without its name, which changes no answer
+    texts      of the columns, in their order; a response without `<think>...</think>`
+    language   in which the judge is asked
     """
 
+    criterion: Criterion
     texts: tuple[str, ...]
-    question: str
-    levels: tuple[str, ...]
     language: str
     prompt: PromptBySha256
 
@@ -121,31 +130,30 @@ class CriterionJudgement(Judgement[CriterionInputs, CriterionRecord]):
         """Take the columns, and the question in the language of the sample."""
         texts = {column: text_of_column(sample, column) for column in self.criterion.columns}
         code = self.criterion.language_for(_language(texts))
-        template = choices.options.prompt(PROMPT.name, code)
         return CriterionInputs(
+            criterion=self.criterion.model_copy(update={"name": ""}),
             texts=tuple(texts.values()),
-            question=self.criterion.question_in(code),
-            levels=self.criterion.levels_in(code),
             language=code,
-            prompt=criterion_prompt(self.criterion, template, code),
+            prompt=choices.options.prompt(PROMPT.name, code),
         )
 
     def ask(self, inputs: CriterionInputs, models: Models) -> CriterionRecord:
         """Ask the question in both orders, behind the same texts."""
-        schema = _scale(len(inputs.levels)) if inputs.levels else YesOrNo
-        forward, reverse = ORDERS
-        prefix = inputs.prompt.prefix(forward, schema, **{reverse: schema})
-        context = render_texts(inputs.prompt, inputs.texts)
-        items = [inputs.prompt.render_item(order) for order in ORDERS]
+        criterion = inputs.criterion
+        levels = criterion.levels_in(inputs.language)
+        schema = _scale(len(levels)) if levels else YesOrNo
+        prefix = criterion_prefix(criterion, inputs.prompt, inputs.language)
+        context = render_texts(criterion, inputs.prompt, inputs.texts)
+        items = [render_question(criterion, inputs.prompt, inputs.language, order) for order in ORDERS]
         replies = models.engine.generate(prefix, context, items, schema, budget=0)
         [field] = schema.model_fields
         by_order = [
-            _distribution(reply.probabilities[field], order == reverse)
+            _distribution(reply.probabilities[field], is_reverse=order == "reverse")
             for order, reply in zip(ORDERS, replies, strict=True)
         ]
         return CriterionRecord(
-            question=inputs.question,
-            levels=inputs.levels,
+            question=criterion.question_in(inputs.language),
+            levels=levels,
             by_order=tuple(by_order),
             mass=min(reply.mass.get(field, 1.0) for reply in replies),
             language=inputs.language,
@@ -183,7 +191,7 @@ def _distribution(probabilities: dict[Any, float], is_reverse: bool) -> tuple[fl
     """
     if "yes" in probabilities:
         return probabilities["no"], probabilities["yes"]
-    in_listed_order = tuple(probabilities.values())
+    in_listed_order = tuple(probabilities[letter] for letter in LETTERS if letter in probabilities)
     return in_listed_order[::-1] if is_reverse else in_listed_order
 
 

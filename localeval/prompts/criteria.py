@@ -1,6 +1,6 @@
 """A criterion: a question of a caller's own, which the judge answers about each sample.
 
-It is read from a table of a TOML file, or made in Python. `criterion_prompt` puts it into the prompt.
+It is read from a table of a TOML file, or made in Python. The prompt `criterion.toml` takes any criterion.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -23,9 +23,9 @@ from pydantic import (
     model_validator,
 )
 
-from localeval.errors import InputError
+from localeval.errors import InputError, PromptError
 from localeval.prompts.forms import LANGUAGES, is_prompt_text, read_file
-from localeval.prompts.template import PLACEHOLDER, Example, Prompt
+from localeval.prompts.template import PLACEHOLDER, Example, Prompt, PromptPrefix, fence
 from localeval.system.arguments import describe
 from localeval.system.versions import digest
 from localeval.text.display import shorten, suggested
@@ -86,6 +86,19 @@ class Criterion(BaseModel):
     levels: Texts | dict[Language, Texts] = ()
     higher_is_better: StrictBool = True
     examples: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_as_tuple)] = ()
+
+    if TYPE_CHECKING:  # lists are taken, too
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            question: str | Mapping[Language, str],
+            columns: Sequence[str] = ...,
+            levels: Sequence[str] | Mapping[Language, Sequence[str]] = ...,
+            higher_is_better: bool = ...,
+            examples: Sequence[Mapping[str, Any]] = ...,
+        ) -> None: ...
 
     @model_validator(mode="wrap")
     @classmethod
@@ -275,38 +288,76 @@ def _each(items: Iterable[Any]) -> Iterator[Criterion]:
             yield Criterion.model_validate(item)
 
 
-def criterion_prompt(criterion: Criterion, template: Prompt, code: str) -> Prompt:
-    """Return the prompt of a criterion in a language: `criterion.toml` with its question, tags and examples.
+def criterion_prefix(criterion: Criterion, template: Prompt, code: str) -> PromptPrefix:
+    """Return the instruction, the template's examples of this kind of answer, and the criterion's own."""
+    turns = [
+        turn for example in template.examples for turn in _shipped_turns(example, criterion, template, code)
+    ]
+    for number, example in enumerate(criterion.examples):
+        # They take turns in the order of the answers, so that neither order is learnt.
+        order = ORDERS[number % len(ORDERS)]
+        turns.append(_turn(criterion, example, example["answer"], order, template, code))
+    return PromptPrefix(template.system, tuple(turns))
 
-    It has an item for each of `ORDERS`, and its sha256 is of all that it is made of but the name.
-    """
+
+def _shipped_turns(
+    example: Example, criterion: Criterion, template: Prompt, code: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the turns of an example of the template, if its answers are of the criterion's kind."""
+    texts = example.model_extra or {}
+    for item in example.items:
+        if item.get("order") not in ORDERS:
+            raise PromptError(
+                f"criterion.toml: an example has the order {shorten(repr(item.get('order')), 40)}; choose "
+                f"from: {', '.join(ORDERS)}."
+            )
+        fields = {key: value for key, value in item.items() if key not in ("answer", "order")}
+        own_example = {**texts, "answer": item.get("answer")}
+        shown = Criterion.model_validate(
+            {"name": "an example", **fields, "columns": [*texts], "examples": [own_example]},
+            context="criterion.toml",
+        )
+        if shown.is_scale == criterion.is_scale:
+            yield _turn(shown, texts, item["answer"], item["order"], template, code)
+
+
+def _turn(
+    criterion: Criterion,
+    texts: Mapping[str, Any],
+    answer: str | int,
+    order: Order,
+    template: Prompt,
+    code: str,
+) -> tuple[str, str]:
+    """Render a worked example: what the judge is shown and asked, and its answer."""
+    shown = [shown_text(texts[column]) for column in criterion.columns]
+    user = render_texts(criterion, template, shown) + render_question(criterion, template, code, order)
+    if isinstance(answer, str):
+        reply = {"verdict": answer}
+    else:
+        size = len(criterion.levels_in(code))
+        reply = {"level": LETTERS[answer - 1 if order == "forward" else size - answer]}
+    return user, json.dumps(reply, separators=(",", ":"))
+
+
+def render_texts(criterion: Criterion, template: Prompt, texts: Sequence[str]) -> str:
+    """Return the texts of a sample, in the order of the columns: each fenced, between its tags."""
     blocks = []
-    for i, column in enumerate(criterion.columns):
+    for column, text in zip(criterion.columns, texts, strict=True):
         opening, closing = _tags(column)
-        blocks.append(f"{opening}\n{{{_place(i)}}}\n{closing}\n")
-    nameless = criterion.model_copy(update={"name": ""})
-    return Prompt(
-        version=template.version,
-        system=template.system,
-        context=_put(template.context, texts="".join(blocks)),
-        items={order: _item(criterion, template, code, order) for order in ORDERS},
-        examples=[_example(criterion, example, i) for i, example in enumerate(criterion.examples)],
-        sha256=digest([template.sha256, nameless.sha256(), code]),
-    )
+        blocks.append(f"{opening}\n{fence(text)}\n{closing}\n")
+    return _put(template.context, texts="".join(blocks))
 
 
-def render_texts(prompt: Prompt, texts: Sequence[str]) -> str:
-    """Return the context of a sample: its texts, in the order of the criterion's columns, each fenced."""
-    return prompt.render_context(**{_place(i): text for i, text in enumerate(texts)})
-
-
-def _place(number: int) -> str:
-    """Return the placeholder of a column, which the column's own name could not always be.
-
-    >>> _place(0)
-    'text_0'
-    """
-    return f"text_{number}"
+def render_question(criterion: Criterion, template: Prompt, code: str, order: Order) -> str:
+    """Return the question, with the answers in this order."""
+    question = _with_tags(criterion.question_in(code))
+    if not criterion.is_scale:
+        return _put(template.items[order], question=question)
+    levels = criterion.levels_in(code)
+    listed = levels if order == "forward" else levels[::-1]
+    lines = [f"{letter}. {_with_tags(level)}" for letter, level in zip(LETTERS, listed, strict=False)]
+    return _put(template.items["levels"], question=question, levels="\n".join(lines))
 
 
 def _tags(column: str) -> tuple[str, str]:
@@ -320,17 +371,6 @@ def _tags(column: str) -> tuple[str, str]:
     return f'<documents name="{column}">', "</documents>"
 
 
-def _item(criterion: Criterion, template: Prompt, code: str, order: Order) -> str:
-    """Return the question in one order."""
-    question = _with_tags(criterion.question_in(code))
-    if not criterion.is_scale:
-        return _put(template.items["yes_or_no" if order == "forward" else "no_or_yes"], question=question)
-    levels = criterion.levels_in(code)
-    listed = levels if order == "forward" else levels[::-1]
-    lines = [f"{letter}. {_with_tags(level)}" for letter, level in zip(LETTERS, listed, strict=False)]
-    return _put(template.items["levels"], question=question, levels="\n".join(lines))
-
-
 def _with_tags(text: str) -> str:
     """Replace "{response}" by the tag that stands before that text.
 
@@ -341,21 +381,8 @@ def _with_tags(text: str) -> str:
 
 
 def _put(template: str, **texts: str) -> str:
-    """Replace each {name} by what the criterion says, which is no outside text and is not fenced."""
+    """Replace each {name} by a text that is fenced already, or that the criterion says."""
     return PLACEHOLDER.sub(lambda match: texts[match[1]], template)
-
-
-def _example(criterion: Criterion, example: Mapping[str, Any], number: int) -> Example:
-    """Return a worked example. They take turns in the order of the answers, so that neither is learnt."""
-    order = ORDERS[number % len(ORDERS)]
-    answer = example["answer"]
-    if criterion.is_scale:
-        size = len(criterion.levels_in(criterion.languages[0]))
-        reply = {"level": LETTERS[answer - 1 if order == "forward" else size - answer]}
-    else:
-        reply = {"verdict": answer}
-    texts = {_place(i): shown_text(example[column]) for i, column in enumerate(criterion.columns)}
-    return Example.model_validate({**texts, "items": [{"item": order, **reply}]})
 
 
 def shown_text(value: Any) -> str:
