@@ -35,6 +35,7 @@ from localeval.judgements import (
     make_records,
     with_needs,
 )
+from localeval.judgements.base import own_judgements, register_judgement
 from localeval.judgements.calibration import curves_for
 from localeval.judgements.journal import (
     Journal,
@@ -44,6 +45,7 @@ from localeval.judgements.journal import (
     key_of_failure,
     put_failure,
 )
+from localeval.judgements.making import KeyedRecord
 from localeval.metrics import Metric, Score, register_criteria
 from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.signature import (
@@ -86,6 +88,13 @@ class _Clock:
 def late(timeout: float) -> Failure:
     """Return the record of a judgement for which there was no time."""
     return Failure(failed="timeout", detail=f"more than {timeout:g} seconds")
+
+
+def _load_with(judgements: Sequence[AnyJudgement], load: Callable[[], Judge]) -> Judge:
+    """Load a judge in a process that does not know these judgements yet."""
+    for judgement in judgements:
+        register_judgement(judgement)
+    return load()
 
 
 class Judge:
@@ -132,7 +141,7 @@ class Judge:
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
         an `Embedder` and a `Classifier`, which no worker can load. With `cache_prefix`, the computed state of
-        the prompts is stored in the user's cache folder for the next judge. `settings` are those of
+        the prompts is stored in the user's cache folder for the next judge. `settings` are the fields of
         `EngineSettings`.
 
         The judge's file is checked and its vocabulary opened now; weights are loaded at the first question.
@@ -158,8 +167,18 @@ class Judge:
             )
         return judge
 
+    def loader_for_workers(self) -> Callable[[], Judge] | None:
+        """Return what loads the same judge in another process, which then knows the caller's judgements too.
+
+        None for a judge that no other process can load. Raises InputError as `own_judgements`.
+        """
+        judgements = own_judgements()
+        if self.loader is None or not judgements:
+            return self.loader
+        return partial(_load_with, judgements, self.loader)
+
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
-        """Score one sample. `options` are those of `localeval.options.Options`.
+        """Score one sample. `options` are the fields of `localeval.options.Options`.
 
         Never raises for the content of a sample: see `Score.status`. Raises InputError for an unknown metric
         or option, a sample of the wrong shape, or a model that does not fit into memory; ModelMissing or
@@ -170,7 +189,8 @@ class Judge:
         register_criteria(choices.criteria)
         [row] = choose_metrics([metric])
         parsed = Sample.read(sample, "Sample")
-        if (undefined := undefined_reason(row, parsed)) is not None:
+        undefined = undefined_reason(row, parsed)
+        if undefined is not None:
             return undefined
         self.check_requirements([row], choices)
         without_reasons = replace(choices, explain=False)  # a score does not show them
@@ -221,10 +241,9 @@ class Judge:
         """
         with self._lock:
             choices = self.choices(required, options)
-            models = Models(self.engine, self.auxiliary_models)
             clock = _Clock(timeout)
 
-            def make(judgement: AnyJudgement, sample: Sample, records: Records) -> tuple[Record, str]:
+            def make(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord:
                 inputs = judgement.inputs(sample, records, choices)
                 key = self.key(judgement, inputs)
                 stored = find_final(journal, judgement, key)
@@ -233,23 +252,28 @@ class Judge:
                 if timeout is not None and not clock.started:
                     self.load_models(required, options)
                 clock.start()
-                if clock.has_passed():
-                    failure = clock.failure()
-                    return failure, put_failure(journal, judgement, key, sample, failure)
-                spent_before = self.engine.spent
-                start = time.perf_counter()
-                record = ask(judgement, inputs, models)
-                own_key = key if is_final(record) else key_of_failure(key, sample)
-                seconds = round(time.perf_counter() - start, 3)
-                spent = self.engine.spent.since(spent_before)
-                cost = {"seconds": seconds, "tokens": spent.total, "spent": spent._asdict()}
-                journal.put(own_key, judgement.name, sample.id, record.model_dump(mode="json"), cost)
-                if is_final(record) and clock.has_passed():
-                    failure = clock.failure()
-                    return failure, put_failure(journal, judgement, key, sample, failure)
-                return record, own_key
+                if not clock.has_passed():
+                    record, own_key = self._ask(judgement, inputs, key, sample, journal)
+                    if not is_final(record) or not clock.has_passed():
+                        return record, own_key
+                failure = clock.failure()
+                return failure, put_failure(journal, judgement, key, sample, failure)
 
             return make_records(sample, required, make)
+
+    def _ask(
+        self, judgement: AnyJudgement, inputs: Inputs, key: str, sample: Sample, journal: Journal
+    ) -> KeyedRecord:
+        """Make a record and write it, with what it cost, to the journal."""
+        spent_before = self.engine.spent
+        start = time.perf_counter()
+        record = ask(judgement, inputs, Models(self.engine, self.auxiliary_models))
+        seconds = round(time.perf_counter() - start, 3)
+        spent = self.engine.spent.since(spent_before)
+        cost = {"seconds": seconds, "tokens": spent.total, "spent": spent._asdict()}
+        own_key = key if is_final(record) else key_of_failure(key, sample)
+        journal.put(own_key, judgement.name, sample.id, record.model_dump(mode="json"), cost)
+        return record, own_key
 
     def load_models(self, required: Sequence[str], options: Options) -> None:
         """Load the models that these judgements ask, which are else loaded at the first question."""
@@ -279,7 +303,7 @@ class Judge:
     def heads(self, options: Options) -> dict[str, Head]:
         """Return the heads fitted for this judge, by language; often none.
 
-        Raises as `heads_for`, and InputError for a head whose shape is not that of the model, or a model
+        Raises as `heads_for`, and InputError for a head whose shape does not fit the model, or a model
         that can't be read.
         """
         heads = heads_for(str(self.model["sha256"]), options)

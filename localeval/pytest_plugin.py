@@ -20,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--localeval-model",
         metavar="NAME|PATH",
         help="the judge of the fixture localeval_judge: a catalog name or a GGUF file "
-        "(also LOCALEVAL_MODEL; default: the one of `localeval evaluate`)",
+        "(also LOCALEVAL_MODEL; default: the judge of `localeval evaluate`)",
     )
 
 

@@ -52,7 +52,7 @@ def assert_score(
     """Assert that a sample's score by a metric lies within bounds, and return it.
 
     at_most  for metrics where lower is better, such as hallucination
-    options  those of `Judge.score`
+    options  as `Judge.score` takes them
 
     Raises AssertionError, which lists each unsupported statement with its probability and evidence, or gives
     the reason for a missing score; and whatever `Judge.score` raises.

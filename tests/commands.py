@@ -24,7 +24,7 @@ def process(*arguments: str | Path, cwd: Path, stdin: str = "") -> subprocess.Co
 
 
 def localeval(*arguments: str | Path, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command in this process; its output is that of a process."""
+    """Run a command in this process; its output is as from a process."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     words = [*map(str, arguments)]
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):

@@ -19,7 +19,7 @@ def signature(metrics: Sequence[str] = ("faithfulness",), **options: Any) -> Sig
 
 
 def result(scores: Mapping[str, Score], metric: str = "faithfulness", **fields: Any) -> Result:
-    """A result of one metric: id -> score. `fields` replace those of the signature."""
+    """A result of one metric: id -> score. `fields` replace fields of the signature."""
     rows = [SampleResult(Sample(id=name, user_input="Tea?"), {metric: s}, {}) for name, s in scores.items()]
     return Result(rows, [metric], signature([metric]).model_copy(update=fields))
 

@@ -5,11 +5,9 @@ from html.parser import HTMLParser
 from itertools import cycle
 from typing import Any
 
-from pydantic import BaseModel
-
 from localeval import METRICS, Sample, Score
 from localeval.claims.evidence import context_sentences
-from localeval.judgements import Failure
+from localeval.judgements import Failure, Record
 from localeval.judgements.needed_sentences import NeededRecord, NeededSentence
 from localeval.judgements.questions import Drawn, QuestionsRecord
 from localeval.judgements.reasons import ReasonsRecord
@@ -73,7 +71,7 @@ def judged(sample: Sample, shares: Sequence[float], say: Callable[[str], str] = 
 
     draws = tuple(Drawn(question=say(f"Why {i // 2}?"), sufficient=shares[0]) for i in range(4))
     needed = [NeededSentence(**p.model_dump(), probability=0.9 - 0.5 * (i % 2)) for i, p in enumerate(places)]
-    records: dict[str, BaseModel] = {
+    records: dict[str, Record] = {
         "statements": StatementsRecord(sentences=tuple(statements), language=language(text)),
         "support": support(False),
         "support_hhem": support(True),
@@ -87,7 +85,7 @@ def judged(sample: Sample, shares: Sequence[float], say: Callable[[str], str] = 
     return scored(sample, records)
 
 
-def scored(sample: Sample, records: dict[str, BaseModel]) -> SampleResult:
+def scored(sample: Sample, records: dict[str, Record]) -> SampleResult:
     rows = [METRICS[name] for name in METRICS_SHOWN]
     scores = {row.name: undefined_reason(row, sample) or compute(row, records, DEFAULTS, {}) for row in rows}
     return SampleResult(sample, scores, records)

@@ -42,7 +42,7 @@ def test_a_run_names_its_models_so_that_they_are_found_from_any_folder(
 
 
 def test_catalog_names_stay_names_and_a_link_stays_a_link(tiny_path: Path, tmp_path: Path) -> None:
-    """Where links lead may have another name: that of a part of a split model is all that tells it."""
+    """Where links lead may have another name: the name of a part of a split model is all that tells it."""
     link = tmp_path / "link.gguf"
     link.symlink_to(tiny_path)
     with Judge.load(os.fspath(link), embedder="all-minilm-l6-v2", **SETTINGS) as judge:

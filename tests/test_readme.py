@@ -25,7 +25,7 @@ PAGES = {
     for folder in ("", "localeval", "models", "scripts")
     for path in sorted((ROOT / folder).glob("**/README.md" if folder else "README.md"))
 }
-"""The front page (".") and those of the folders, by their place."""
+"""The front page (".") and the pages of the folders, by their place."""
 
 
 def block(language: str, page: str = ".", nth: int = 0) -> str:

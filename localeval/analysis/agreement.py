@@ -341,7 +341,7 @@ def folds(labels: Sequence[int], groups: Sequence[Hashable], *, seed: int = 0) -
     """Return the number of each sample's fold; labels are balanced over the folds, and no group is split.
 
     There are fewer than `FOLDS` where a label has fewer groups. None where a label is missing outside some
-    fold, so that nothing can be fitted there. The folds are those of scikit-learn's StratifiedGroupKFold,
+    fold, so that nothing can be fitted there. The folds come from scikit-learn's StratifiedGroupKFold,
     which takes minutes for 20,000 groups.
     """
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}

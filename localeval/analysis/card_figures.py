@@ -15,7 +15,7 @@ from localeval.analysis import agreement
 from localeval.analysis.labels import group, judged_column, user_column
 from localeval.claims.terms import terms
 from localeval.errors import InputError
-from localeval.judgements.context import response_of
+from localeval.judgements.judged_text import response_of
 from localeval.metrics import Metric, Score
 from localeval.runs.result import Result
 from localeval.samples import Sample
@@ -39,7 +39,7 @@ class ScoreFigures(BaseModel):
 
 
 class Part(BaseModel):
-    """A part of the samples: all of them, or those of a language or of a source.
+    """A part of the samples: all of them, or the samples of a language or of a source.
 
     good, bad  numbers of labels 1 and 0; for pairs and rows with labelled sentences, `good` is their number
     scores     "soft" and "value" as the judge gives them; "... raw" without the calibration in force;
@@ -73,7 +73,7 @@ Item = TypeVar("Item", bound=LabelledItem)
 
 @dataclass(frozen=True)
 class PartRule:
-    """Which parts have figures of their own: those of each value of these columns, if they have enough items.
+    """Which parts have figures of their own: a part for each value of these columns, if it has enough items.
 
     min_of_each_label  0 where the items have no labels of their own
     """

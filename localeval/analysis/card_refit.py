@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from localeval.analysis import agreement
 from localeval.analysis.card_kinds import ALL_SUPPORTED, JudgedSample
@@ -21,11 +21,13 @@ MIN_LABELS = 40
 MIN_OF_EACH_LABEL = 10
 
 
-def refit(items: Sequence[JudgedSample], options: Options, judge: Judge, dataset: str) -> list[Calibration]:
+def refit(
+    items: Sequence[JudgedSample], metric: str, options: Options, judge: Judge, dataset: str
+) -> list[Calibration]:
     """Fit a calibration for each language with enough labels.
 
     Each sample gets "refitted" scores, under a curve fitted on the other folds; the calibration's figures
-    are those of these scores.
+    belong to these scores.
     """
     labels = [item.label for item in items]
     groups = [group(item.row) for item in items]
@@ -39,7 +41,8 @@ def refit(items: Sequence[JudgedSample], options: Options, judge: Judge, dataset
         members = [item for item in items if item.language == language]
         if _can_be_fitted(members):
             probabilities = _add_refitted_scores(members, options.threshold)
-            calibrations.append(_calibration(members, probabilities, options, judge, language, dataset))
+            source = {"metric": metric, "dataset": dataset}
+            calibrations.append(_calibration(members, probabilities, options, judge, language, source))
     return calibrations
 
 
@@ -79,9 +82,13 @@ def _calibration(
     options: Options,
     judge: Judge,
     language: str,
-    dataset: str,
+    source: Mapping[str, str],
 ) -> Calibration:
-    """Fit the calibration to all items; `probabilities` are P(all supported) from the other folds."""
+    """Fit the calibration to all items.
+
+    probabilities  P(all supported) of each item, from the other folds
+    source         the metric and the data set of the labels
+    """
     labels = [item.label for item in items]
     verdicts = [item.verdicts for item in items]
     draws = agreement.Bootstrap(labels, [group(item.row) for item in items])
@@ -91,8 +98,7 @@ def _calibration(
         **fields,
         curve=fit(verdicts, labels),
         fitted_on={
-            "metric": "faithfulness",
-            "dataset": dataset,
+            **source,
             "labels": len(items),
             "supported": sum(labels),
             "statements": sum(map(len, verdicts)),

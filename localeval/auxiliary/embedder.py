@@ -203,7 +203,7 @@ def _check_weights(files: ModelFiles, module: _Module) -> None:
     folder = files.path / module.folder
     if any((folder / name).exists() for name in _WEIGHTS):
         return
-    # That of the catalog is converted before it is loaded.
+    # A pickle of the catalog is converted before it is loaded.
     if not module.folder and pinned_pickle(files):
         return
     raise ModelBroken(

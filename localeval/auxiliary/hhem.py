@@ -23,7 +23,7 @@ from localeval.text.display import encodable, shorten
 
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card
 MAX_PAIR_TOKENS = 4096  # tokens of a pair; attention takes memory by their square, here 0.8 GB a layer
-_MAX_ATTENTION = 1 << 23  # pairs x tokens x tokens of a batch of several pairs: half of that of one pair
+_MAX_ATTENTION = 1 << 23  # pairs x tokens x tokens of a batch of several pairs: half as many as of one pair
 
 
 class Classifier:

@@ -34,7 +34,7 @@ def torch_threads(number: int) -> Iterator[None]:
 def silence_transformers() -> Iterator[None]:
     """Silence the warnings, log lines and progress bars of transformers and sentence-transformers inside.
 
-    Blocks run one at a time, those of `torch_threads` included. Also set the hub's offline switches, for the
+    Blocks run one at a time, blocks of `torch_threads` included. Also set the hub's offline switches, for the
     rest of the process.
     """
     os.environ.setdefault("HF_HUB_OFFLINE", "1")

@@ -74,7 +74,7 @@ _MENTION = re.compile("|".join(_FORMS), re.IGNORECASE)
 _PARAGRAPH = re.compile(
     rf"\b(?:paragraphs?)\s*(?:#\s*)?{_SOURCE_NUMBERS}|第\s*[0-9]{{1,2}}\s*[段篇]", re.IGNORECASE
 )
-# "(1) tea and (2) salt": numbers in brackets that go on from one another are those of items.
+# "(1) tea and (2) salt": numbers in brackets that go on from one another are of items.
 _ITEM_NUMBER = re.compile(r"(?<![A-Za-z0-9_])[(（]([0-9]{1,2})[)）](?=\s*[^\W\d_])")
 _DIGITS = re.compile("[0-9]+")
 _FULL_WIDTH_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")

@@ -160,7 +160,7 @@ def doctor_command(
     help="A new or empty folder, or an unfinished pack.",
 )
 @click.option(
-    "--judge", metavar="NAME", help="A judge of the catalog.  [default: the one of `evaluate`, if it is here]"
+    "--judge", metavar="NAME", help="A judge of the catalog.  [default: as `evaluate`, if it is here]"
 )
 @click.option("--embedder", metavar="NAME", help="An embedder of the catalog, likewise.")
 @click.option("--models", "names", metavar="A,B", help="Pack these models of the catalog instead.")

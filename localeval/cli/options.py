@@ -1,4 +1,4 @@
-"""Options shared by commands; those of judging are made from the fields of `Options` and `EngineSettings`."""
+"""Options shared by commands; judging options are made from the fields of `Options` and `EngineSettings`."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from localeval.report.formats import file_names
 from localeval.runs.folder import FILES, is_run
 from localeval.system.files import is_same, stream_at
 
@@ -64,7 +65,7 @@ def _fault(path: Path, kind: FileKind, own: Path | None, named: Sequence[str | P
     if own is not None and real == Path(os.path.realpath(own)):
         return ""
     # In small letters, as not every file system tells them apart.
-    if real.name.lower() in FILES and _is_folder_of_run(real.parent, named):
+    if real.name.lower() in (*FILES, *file_names()) and _is_folder_of_run(real.parent, named):
         return "this is, or would be, a file of a run"
     if not _may_be_replaced(real, kind):
         return f"this file is there, and it is no {kind.name}"

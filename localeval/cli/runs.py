@@ -239,7 +239,7 @@ def report_command(run: Path, html: Path | None, only_cost: bool) -> None:
 def rescore_command(
     run: Path, metrics: list[str] | None, output: Path | None, as_json: bool, **values: Any
 ) -> None:
-    """RUN is the folder of a run, with its journal. Options that are not given are those of the run."""
+    """RUN is the folder of a run, with its journal. Options that are not given stay as the run had them."""
     check_output_file("output", SCORES, own=run / folder.RESULTS)
     folder.register_criteria_of(run)
     gates = Gates(**pop_options(values, GATES))

@@ -1,6 +1,6 @@
 """The names of RAGAS, and of the tutorials that rebuild it, over localeval's judgements and metrics.
 
-The scores are those of `localeval.evaluate`, but `AnswerRelevance` has another default of `relevance`. The
+The scores are as from `localeval.evaluate`, but `AnswerRelevance` has another default of `relevance`. The
 package ragas is never imported.
 """
 

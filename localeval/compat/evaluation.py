@@ -38,7 +38,7 @@ class RunConfig(Settings):
     timeout  seconds for all judgements of a sample that a metric needs, without loading models; None for no
              limit. The judgement that exceeds it is finished, none follows it, and the score is *failed*,
              `timeout`
-    seed     of every draw; None for that of the metric
+    seed     of every draw; None for the metric's seed
 
     The other fields are accepted and have no effect.
     """

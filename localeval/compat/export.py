@@ -15,7 +15,7 @@ from localeval.metrics.sample_result import SampleResult
 
 
 def to_original(sample: SampleResult, threshold: float | None = None) -> dict[str, Any]:
-    """Return the records as the original replies; `threshold` is by default that of the score."""
+    """Return the records as the original replies; `threshold` is by default the score's."""
     return _replies(sample.decisions(threshold), _ORIGINAL)
 
 

@@ -41,7 +41,7 @@ _LOCK = threading.RLock()
 
 
 def close(models: Iterable[Hashable]) -> None:
-    """Free those of the models that are in `OPENED`."""
+    """Free the models among these that `OPENED` holds."""
     with _LOCK:
         for key in OPENED.keys() & {*models}:
             OPENED.pop(key).close()
@@ -73,7 +73,7 @@ class OriginalMetric(AbstractContextManager[Any]):
                  `close()` or at the end of a `with` block; a metric that needs it afterwards loads it again
     name         the column in a result
     max_retries  accepted, without effect: a reply under a grammar needs no retry
-    options      those of `localeval.options.Options`, such as verdict="reasoned" or threshold=0.6
+    options      as in `localeval.options.Options`, such as verdict="reasoned" or threshold=0.6
 
     Inputs are a dict with the original names (query, answer, document_list) or ours, or a sample of localeval
     or ragas. Raises InputError for an unknown option.
@@ -230,7 +230,7 @@ class Faithfulness(OriginalMetric):
 
 
 class FaithfulnesswithHHEM(Faithfulness):
-    """`Faithfulness` with the verdicts of the classifier HHEM-2.1-Open, by default that of the judge.
+    """`Faithfulness` with the verdicts of the classifier HHEM-2.1-Open, by default the judge's.
 
     device, batch_size  its device, and the number of pairs in a batch
     """
@@ -279,7 +279,7 @@ class AnswerRelevance(OriginalMetric):
     """Mean over questions drawn from the answer of cos(query, question) x sufficiency of that question.
 
     embedding_model  a catalog name, a path to a sentence-transformer's folder, or an `Embedder` of
-                     `localeval.auxiliary.embedder`; by default that of the judge
+                     `localeval.auxiliary.embedder`; by default the judge's
     """
 
     row = "answer_relevance"

@@ -16,7 +16,7 @@ GROUP = 16  # tokens that llama.cpp's kernels for the usual quantizations comput
 def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, width: int) -> list[range]:
     """Split the items, in order, where the width or the context is full; return ranges of their indices.
 
-    `feeds` counts the tokens of each item, `budgets` those of its reply, `stem` those of prefix and context.
+    Tokens are counted: `feeds` of each item, `budgets` of its reply, `stem` of prefix and context.
     Raises ContextTooLong where a single item does not fit.
 
     >>> chunks([10, 10, 10], [26, 26, 26], stem=800, n_ctx=1000, width=32)
@@ -121,7 +121,7 @@ def shared_length(sequences: Sequence[Sequence[int]]) -> int:
 def split_windows(pieces: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
     """Join the pieces of a text into windows; each repeats the last piece of the previous one if it fits.
 
-    `sizes` counts the tokens of each piece, `room` those of a window. White space around a window goes.
+    Tokens are counted: `sizes` of each piece, `room` of a window. White space around a window goes.
     Raises ContextTooLong for no room, a piece longer than a window, or more than MAX_WINDOWS.
 
     >>> split_windows(["A.\\n", "B. ", "C."], [1, 1, 1], 2)

@@ -66,7 +66,7 @@ class ReplyDecoder(Generic[T]):
 
     Until `done`, decode `feed` after the tokens so far and `draft` after that, then call `advance`.
 
-    feed    tokens that are decided, at first those of the item's prompt
+    feed    tokens that are decided, at first the tokens of the item's prompt
     asked   number of tokens of the first `feed` that are prompt, not reply
     chosen  number of tokens of `feed` that the model chose; the others of a reply are forced
     draft   tokens guessed to follow `feed`

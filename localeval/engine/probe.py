@@ -68,7 +68,7 @@ _TEXT = "".join(map(chr, range(1, 256))) + "<|im_end|> 中文字 한국어 🍎�
 def probe_vocabulary(files: ModelFiles, settings: EngineSettings) -> None:
     """Check that the vocabulary of a model can be opened here. Raises what `probe_model` raises.
 
-    That of a catalog's model can. Another model has to pass the whole probe first.
+    The vocabulary of a catalog's model can. Another model has to pass the whole probe first.
     """
     if not _are_of_the_catalog(files):
         probe_model(files, settings)

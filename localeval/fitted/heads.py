@@ -104,7 +104,7 @@ class LinearMap(Fitted):
 
 
 class SoftMinimum(Fitted):
-    """A map from the logits z of parts to that of the whole: slope x their soft minimum + bias.
+    """A map from the logits z of parts to the logit of the whole: slope x their soft minimum + bias.
 
     The soft minimum, -log(mean of exp(-sharpness x z)) / sharpness, is z itself for one part and near the
     lowest for several. Of a `conjunction` it has the sum in place of the mean: then it is never above the
@@ -153,7 +153,7 @@ class Head(FittedRow):
     long_answers: int = Field(default=0, ge=0)
 
     def of_sentence(self, words: Sequence[float], overlap: Sequence[float]) -> float:
-        """Return the logit of a sentence from those of its words and from its overlap."""
+        """Return the logit of a sentence from the logits of its words and from its overlap."""
         return self.sentence.of(words) + math.fsum(w * x for w, x in zip(self.overlap, overlap, strict=True))
 
     def check_fits(self, width: int, layers: int) -> None:

@@ -18,13 +18,14 @@ from localeval.judgements.base import (
     JUDGEMENTS,
     AnyJudgement,
     Choices,
+    Failure,
     Inputs,
     Judgement,
     Models,
+    Record,
     Records,
     register_judgement,
 )
-from localeval.judgements.context import Failure, Record
 from localeval.judgements.making import ask, make_records, most_windows, with_needs
 from localeval.prompts import PromptBySha256, PromptForm
 

@@ -2,8 +2,8 @@
 
 A judge that is asked says yes to the price of another plan, as all words and numbers stand in the contexts.
 The same judge finds the statement likelier, as a response, with the value that belongs there. So the
-statement is read behind contexts and question, and its log-likelihood is compared with those of the same
-statement with another value of the contexts in place of its own.
+statement is read behind contexts and question, and so is the same statement with another value of the
+contexts in place of its own; then their log-likelihoods are compared.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from localeval.claims.replaceable_values import CELL, Replaceable, replaceable_v
 from localeval.engine.interface import ContextTooLong, TreeEngine
 from localeval.fitted.heads import context_text, question_text
 from localeval.fitted.logits import sigmoid
-from localeval.judgements.context import Record
+from localeval.judgements.base import Record
 
 _MARGIN_DECIMALS = 4  # further digits tell nothing
 
@@ -45,7 +45,7 @@ class Binding(Record):
 
 
 def bounded(probability: float, binding: Binding) -> float:
-    """Return the probability of support, at most that of a table's value being the one that belongs there.
+    """Return the probability of support, at most the probability that a table's value belongs there.
 
     Cells of a column are clean alternatives, so the margin is the logit of a probability. Other values are
     weighed by a fitted calibration.

@@ -82,8 +82,8 @@ def conditions(
 ) -> dict[str, Any]:
     """Return the conditions under which a calibration is valid, in JSON values.
 
-    Judge, language, prompts, versions of judgements, options. `versions` are those of the judgements, where
-    they differ from the current ones.
+    Judge, language, prompts, versions of judgements, options. `versions` has the versions of judgements that
+    differ from the current ones.
     """
     forms: dict[str, str] = {"statements": options.statements, "verdict": options.verdict}
     head = heads.get(language)

@@ -166,7 +166,7 @@ def ask_about(
 ) -> Decisions:
     """Ask about each statement.
 
-    A prompt may repeat next to a statement those of its `closest` sentences that the window has. A statement
+    A prompt may repeat next to a statement the `closest` sentences that the window has. A statement
     with asides is asked about without them too, and gets the lower of both probabilities (see `main_clause`).
     """
     cores = _cores(statements, premise)

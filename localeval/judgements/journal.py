@@ -3,7 +3,7 @@
     {"key":"...","judgement":"support","sample":"42","cost":{...},"record":{...}, "check": "..."}
 
 A line is written before the next judgement begins, and synced to the disk once a second. (Workers send a line
-when it is made, those of a cluster when its sample is done.) A damaged line stays where it is; its number is
+when it is made; on a cluster, when its sample is done.) A damaged line stays where it is; its number is
 reported, and what it held is judged again. Only one process may write at a time.
 """
 
@@ -22,8 +22,7 @@ from typing import Any, BinaryIO
 from pydantic_core import to_json
 
 from localeval.errors import FolderError, InputError
-from localeval.judgements.base import JUDGEMENTS, AnyJudgement, Inputs
-from localeval.judgements.context import Failure, Record
+from localeval.judgements.base import JUDGEMENTS, AnyJudgement, Failure, Inputs, Record
 from localeval.samples import Sample
 from localeval.system.files import parsing, sync_folder
 from localeval.system.locks import left_over_lock, lock_file
@@ -66,7 +65,7 @@ def _tail(body: bytes) -> bytes:
 class JournalFile:
     """The undamaged lines of a journal file, by key. Memory holds only their offsets; `get` reads a line.
 
-    damaged  numbers of the damaged lines, with that of a half-written last one
+    damaged  numbers of the damaged lines, a half-written last one included
     size     bytes of all lines that end, damaged ones too: a half-written last one is not counted
 
     Raises FolderError for a file that exists and can't be read.

@@ -13,11 +13,19 @@ from localeval.claims.terms import TERM
 from localeval.engine.interface import TokenValues, TreeEngine
 from localeval.fitted.heads import Contexts, Head, HeadBySha256, context_text, question_text
 from localeval.fitted.logits import sigmoid
-from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
+from localeval.judgements.base import (
+    Choices,
+    Inputs,
+    Judgement,
+    Models,
+    NoHead,
+    Record,
+    Records,
+    register_judgement,
+)
 from localeval.judgements.bindings import Binding, find_table_bindings
-from localeval.judgements.context import NoHead, Record, UnjudgedText
 from localeval.judgements.decision import Decision, DecisionContext, Kind
-from localeval.judgements.judged_text import JudgedText
+from localeval.judgements.judged_text import JudgedText, UnjudgedText
 from localeval.judgements.windows import windows
 from localeval.options import Options
 from localeval.samples import Sample

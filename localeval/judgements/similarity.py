@@ -13,10 +13,11 @@ from localeval.judgements.base import (
     Inputs,
     Judgement,
     Models,
+    Record,
     Records,
     register_judgement,
 )
-from localeval.judgements.context import Record, language_of
+from localeval.judgements.judged_text import language_of
 from localeval.judgements.questions import Drawn
 from localeval.options import Options
 from localeval.samples import Sample
@@ -85,7 +86,7 @@ class Similarity(Judgement[SimilarityInputs, SimilarityRecord]):
         )
 
     def ask(self, inputs: SimilarityInputs, models: Models) -> SimilarityRecord:
-        """Embed all questions of the sample in one call, without those of other samples.
+        """Embed all questions of the sample in one call, without the questions of other samples.
 
         Raises InputError if the caller's own embedder returns vectors that would give a wrong score.
         """

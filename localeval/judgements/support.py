@@ -17,11 +17,11 @@ from localeval.judgements.base import (
     Inputs,
     Judgement,
     Models,
+    Record,
     Records,
     register_judgement,
 )
 from localeval.judgements.bindings import Binding
-from localeval.judgements.context import Record, texts_of
 from localeval.judgements.deciders import (
     ASKED_PROMPT,
     MAX_CLOSEST,
@@ -35,6 +35,7 @@ from localeval.judgements.deciders import (
     choose_decider,
 )
 from localeval.judgements.decision import Decision, DecisionContext, Kind
+from localeval.judgements.judged_text import texts_of
 from localeval.judgements.statements import SentenceStatements, StatementsRecord, column_of
 from localeval.options import Options
 from localeval.samples import Sample
@@ -47,7 +48,7 @@ class Verdict(Record):
     """One statement decided.
 
     sentence         number of its sentence in the text that makes it, from 0
-    probability      of "supported", 0 to 1; with several windows that of the best one
+    probability      of "supported", 0 to 1; with several windows, from the best one
     evidence         the sentence of the premise that shares most with the statement; None where none does
     reason           what the model wrote before a reasoned verdict
     coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.claims.sources`)

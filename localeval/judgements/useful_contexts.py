@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 from localeval.claims.foreign_words import only_repeats
 from localeval.engine.interface import ContextTooLong, TreeEngine
-from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
-from localeval.judgements.context import Record, response_of
+from localeval.judgements.base import Choices, Inputs, Judgement, Models, Record, Records, register_judgement
 from localeval.judgements.decision import Decision, DecisionContext, Kind
+from localeval.judgements.judged_text import response_of
 from localeval.judgements.replies import YesOrNo, probability_of_yes
 from localeval.judgements.windows import windows
 from localeval.prompts import PromptBySha256, PromptForm

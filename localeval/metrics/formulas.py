@@ -38,7 +38,7 @@ def why_none(records: Records, judgement: str = "statements") -> str:
     The reason of all its parts, if it is one and has a meaning for a whole response; else "nothing_judged".
     "no_statements" for a response without words.
 
-    >>> from localeval.judgements.context import UnjudgedText
+    >>> from localeval.judgements.judged_text import UnjudgedText
     >>> from localeval.judgements.statements import StatementsRecord
     >>> greeting = UnjudgedText(text="Hello!", start=0, end=6, reason="courtesy")
     >>> why_none({"statements": StatementsRecord(sentences=(), language="en", unjudged=(greeting,))})
@@ -196,7 +196,7 @@ def context_relevance(records: Records, options: Options = DEFAULTS) -> Score:
     """Sentences of the contexts that the question needs / all of them; 0 to 1. Undefined: `no_contexts`.
 
     0 if they can't answer the question. `NeededRecord.decided` decides whether they can, and which sentences
-    the question needs. `soft` is the mean probability x that of being answerable.
+    the question needs. `soft` is the mean probability x the probability of being answerable.
     """
     record = records["needed"]
     probabilities = [sentence.probability for sentence in record.sentences]

@@ -9,9 +9,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from localeval.fitted.curves import Curves
+from localeval.judgements.base import Record
 from localeval.judgements.calibration import calibrate
-from localeval.judgements.context import Record, count_unjudged
 from localeval.judgements.decision import DecisionList, list_decisions
+from localeval.judgements.judged_text import count_unjudged
 from localeval.metrics import Metric, Score
 from localeval.metrics.summary import compute_all
 from localeval.options import Options
@@ -64,7 +65,7 @@ class SampleResult:
         return calibrate(self.records, self.curves)
 
     def decisions(self, threshold: float | None = None) -> list[DecisionList]:
-        """Return what each judgement decided, calibrated; `threshold` is by default that of the scores."""
+        """Return what each judgement decided, calibrated; `threshold` is by default the scores' threshold."""
         threshold = self.threshold if threshold is None else threshold
         return list_decisions(self.sample, self.calibrated(), threshold)
 

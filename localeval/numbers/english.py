@@ -77,7 +77,7 @@ class _Word(NamedTuple):
 
 
 def english_numbers(matches: list[re.Match[str]], text: str) -> list[Number]:
-    """Return the numbers that the words of `matches`, all those of numbers in `text`, make."""
+    """Return the numbers that the words of `matches`, all words of numbers in `text`, make."""
     numbers: list[Number] = []
     phrase: list[_Word] = []
     for match in matches:

@@ -56,7 +56,7 @@ def register_format(name: str, file: str, write: Writer) -> Format:
     """Add an output format, which every later run writes into its folder; replace one of the same name.
 
     file   a file name, such as "summary.md"
-    write  (run, title) -> the file's text, in parts; `run` is as `RunView` says, the title that of the page
+    write  (run, title) -> the file's text, in parts; `run` is as `RunView` says, and the title is the page's
 
     Raises InputError for a file that is another format's, or the run's own, and for what is no file name.
 

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from localeval.judgements.context import language_of
 from localeval.judgements.decision import (
     DecisionList,
     decided_in,
@@ -21,6 +20,7 @@ from localeval.judgements.decision import (
     list_unjudged,
     max_windows,
 )
+from localeval.judgements.judged_text import language_of
 from localeval.metrics import METRICS
 from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.score import Score, explain
@@ -324,7 +324,7 @@ def language_warnings(run: RunView) -> list[str]:
     names = {"embedder": "the embedder", "hhem": "HHEM"}
     return [
         f"{names[model]} reads English only, and this is another language: {join_some(ids, MAX_NAMED)}"
-        for model, ids in misread(run).items()
+        for model, ids in samples_in_unsupported_language(run).items()
     ]
 
 
@@ -352,7 +352,7 @@ def high_cosines(run: RunView) -> dict[str, float]:
     }
 
 
-def misread(run: RunView) -> dict[str, list[str]]:
+def samples_in_unsupported_language(run: RunView) -> dict[str, list[str]]:
     """Map "embedder" and "hhem" to the ids of the samples that they read without knowing their language."""
     embeds_english = run.signature.embedder.get("languages") == ["en"]
     # Looked at before any record is read.

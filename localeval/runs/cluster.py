@@ -39,7 +39,7 @@ SECONDS_TO_START = 60
 
 
 def connect(address: str) -> None:
-    """Join the cluster at `address`, or the one of this machine for `auto`. Raises InputError."""
+    """Join the cluster at `address`, or the cluster of this machine for `auto`. Raises InputError."""
     # Else Ray sends usage statistics to its makers.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
@@ -108,7 +108,7 @@ class Actor(Worker):
         settings = judge.engine.settings
         gpus = 1 if settings.n_gpu_layers else 0
         remote: Any = ray.remote(_RemoteJudge).options(num_cpus=settings.n_threads, num_gpus=gpus)
-        self._actor = remote.remote(judge.loader, judge.model["sha256"], is_offline())
+        self._actor = remote.remote(judge.loader_for_workers(), judge.model["sha256"], is_offline())
 
     def wait_until_started(self) -> None:
         """Wait until the cluster has room for the actor. Raises WorkerLost where it can't be started."""

@@ -103,14 +103,14 @@ def evaluate(
     watch     see `Watch`; without it no plan is made
     workers   number of processes that judge in parallel, each with the judge's threads (for a judge given by
               name: its share of the cores); "auto": as many as cores and memory allow, of about four threads
-    ray       the address of a Ray cluster, or "auto" for the one of this machine: `workers` are its actors,
+    ray       the address of a Ray cluster, or "auto" for this machine's cluster: `workers` are its actors,
               by default as many as it has room for
     shard     "2/5": only the second of five parts of the samples, to be merged by `localeval.merge`
     timeout   seconds for the judgements of a sample, without loading models; a sample that takes longer is
               *failed*, `timeout`, and judged again by another call. With it another process judges, which is
               ended and replaced where a judgement hangs. For a judge that only this process has (see
               `Judge.load`), the time is looked at between judgements, and nothing ends one that hangs
-    options   those of `localeval.options.Options`
+    options   the fields of `localeval.options.Options`
 
     Raises InputError or ModelError before any sample is judged; later only FolderError, as for a full disk,
     ModelBroken for a model file that was replaced, and EngineFailing where sample after sample fails by the
@@ -129,7 +129,7 @@ def evaluate(
         setup = _with_available_metrics(setup, metrics is not None, loaded)
         run_plan = None
         if watch is not None:
-            # A speed is that of one process.
+            # A speed is the speed of one process.
             run_plan = _plan_run(setup, loaded, watch, with_speed=workers == 1 and ray is None)
         # Raises before a finished run in the folder is touched.
         pool = choose_pool(loaded, workers, ray, timeout)
@@ -254,7 +254,7 @@ def plan(
 ) -> Plan:
     """Estimate the judgements, tokens, time and memory of `evaluate` with these arguments. Judge nothing.
 
-    Time and memory are those of one process; the speed of the machine is measured with some 3,800 tokens, and
+    Time and memory are of one process; the speed of the machine is measured with some 3,800 tokens, and
     later runs of this model with these settings show their time by it. `output` is only read: judgements in
     its journal are not counted as work. Raises InputError or ModelError where `evaluate` would, before it
     judges.

@@ -52,7 +52,7 @@ def finished_files() -> list[str]:
 
 
 FILES = (LOCK, LOCK_NOTE, JOURNAL, CONFIG, SAMPLES, SHARD, PLAN, *finished_files(), CARD, CALIBRATION)
-"""All files of a run, and those of a card."""
+"""All files of a run and of a card."""
 NEXT = ".next"
 _INPUTS = (CONFIG, SAMPLES, SHARD, PLAN)
 

@@ -1,7 +1,7 @@
 """Estimate the work, time and memory of a run, for the table that `--plan` prints.
 
 Each judgement is made as in the run, by an engine that only counts (`localeval.engine.dry_run`), so the
-prompt tokens are those of the run. Reply tokens are estimated, and each sentence counts as one statement.
+prompt tokens are as in the run. Reply tokens are estimated, and each sentence counts as one statement.
 """
 
 from __future__ import annotations
@@ -333,7 +333,7 @@ def _measure(judge: Judge, engine: Engine) -> Speed | None:
 
 
 class _DryRunJournal(Journal):
-    """A journal of judgements that an engine made which only counts them. `stored` is that of the run.
+    """A journal of judgements that an engine made which only counts them. `stored` is the run's journal.
 
     counts  judgement -> field of `Work` -> number
     spent   judgement -> its tokens; none for what an earlier sample asks for too

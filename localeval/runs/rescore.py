@@ -39,12 +39,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     >>> rescore("runs/answers", threshold=0.7)["faithfulness"].value         # doctest: +SKIP
     0.571
     """
-    fixed = sorted(set(options) - set(ARITHMETIC))
-    if fixed:
-        raise InputError(
-            f"{fixed[0]} can't be changed without judging again; rescore takes {', '.join(ARITHMETIC)}. "
-            "For another judging use `evaluate`."
-        )
+    _check_arithmetic(options)
     path = Path(folder)
     samples, config = run_folder.read_run(path)
     if metrics is not None:
@@ -79,6 +74,16 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
         network=stored.network if stored else None,
         skipped=config.skipped,
     )
+
+
+def _check_arithmetic(options: Mapping[str, Any]) -> None:
+    """Raise InputError for an option on which the judgements depend."""
+    fixed = sorted(set(options) - set(ARITHMETIC))
+    if fixed:
+        raise InputError(
+            f"{fixed[0]} can't be changed without judging again; rescore takes {', '.join(ARITHMETIC)}. "
+            "For another judging use `evaluate`."
+        )
 
 
 def _required(metrics: Sequence[Metric], sample: Sample) -> list[str]:

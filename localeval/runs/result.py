@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from localeval.errors import InputError
-from localeval.judgements.context import Record
+from localeval.judgements.base import Record
 from localeval.judgements.decision import find_differing
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
@@ -169,7 +169,7 @@ class Result:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON values: those of results.json, with the records in full."""
+        """Return everything as plain JSON values, as results.json has them, with the records in full."""
         samples = []
         for item in self.samples:
             records = {name: record.model_dump(mode="json") for name, record in item.records.items()}

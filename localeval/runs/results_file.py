@@ -20,7 +20,7 @@ from localeval.metrics.signature import Signature
 from localeval.runs.result import Result, ScoredSamples
 from localeval.samples import Sample, Skipped
 
-# The lines before and after those of the samples.
+# The lines before and after the lines of the samples.
 _SAMPLES = ' "samples": [\n'
 _END = " ]\n"
 

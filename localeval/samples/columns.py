@@ -8,7 +8,7 @@ from itertools import chain
 from localeval.errors import InputError
 from localeval.text.display import shorten, suggested
 
-# The field names are those of ragas. Aliases are read, and never written.
+# The field names are ragas' names. Aliases are read, and never written.
 ALIASES: dict[str, tuple[str, ...]] = {
     "user_input": ("question", "query"),
     "response": ("answer",),

@@ -1,4 +1,4 @@
-"""What of the data was read in another way than it is written."""
+"""Which parts of the data were read in another way than they are written."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _BEFORE_SPEECH = _CONTINUATION_MARKS | _END_MARKS | frozenset(" \u3000")
 
 
 def drop_false_ends(line: str, ends: list[int], script_name: str) -> list[int]:
-    """Return those of `ends` at which a sentence ends, each behind its closing marks and footnotes.
+    """Return the true ends among `ends`, each behind its closing marks and footnotes.
 
     ends  in order, the last at the line's length, which stays
     """
@@ -160,7 +160,7 @@ def _drop_quoted_ends(line: str, ends: list[int]) -> list[int]:
 
 
 def _opening_marks(line: str) -> dict[int, int]:
-    """Map the place of each closing mark of a pair to that of its opening mark."""
+    """Map the place of each closing mark of a pair to the place of its opening mark."""
     opening_of: dict[int, int] = {}
     # One stack for each kind keeps the time linear.
     opened: dict[str, list[int]] = {}

@@ -20,7 +20,7 @@ _REFERENCE = re.compile(r"\.\[[\d,\s\[\]-]{14}")
 # For each item of an inline list pysbd rewrites the whole window: "a) b) a) b)" is cubic.
 _LIST_MARK = re.compile(r"(?:^|[\s(])(?:[a-z]|[ivx]{2,5})[.)]|\d[.)](?=[\s)])")
 _MAX_LIST_MARKS = 16
-# The characters that pysbd uses as internal markers: it would rewrite those of the text.
+# The characters that pysbd uses as internal markers: it would rewrite such characters of the text.
 _PYSBD_MARKERS = re.compile("[∯♨☝♬♭☉☈☇☄ȸȹ☏ƪ♟♝∮⎋✂⌬ᓰᓱᓳᓴᓷᓸ]")
 
 _END = re.compile(r"[.!?。．！？]")

@@ -40,7 +40,7 @@ class Sentence:
 def split_sentences(text: str) -> list[Sentence]:
     """Split `text` into its sentences, in order and without overlap.
 
-    Every letter and digit of the text is in exactly one sentence, except those of Markdown's own marks: the
+    Every letter and digit of the text is in exactly one sentence, except in Markdown's own marks: the
     number of a list item and the language of a code fence. The end of a line ends a sentence, unless the line
     was wrapped there; a table row and a line of fenced code are one each. Text without letters and digits is
     no sentence. Never raises; the time is linear in the length of any text.

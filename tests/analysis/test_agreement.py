@@ -61,7 +61,7 @@ def test_figures_are_scikit_learns_on_the_samples_and_on_drawn_ones(drawn: bool)
     shares = [min(1, max(0, 0.3 * label + generator.random() * 0.7)) for label in labels]
     draws = Bootstrap(labels)
     if drawn:
-        draws.counts = draws.counts[::-1]  # the first row is that of the figure itself
+        draws.counts = draws.counts[::-1]  # the first row is the figure itself
     figures = draws.decisions([int(share >= 0.5) for share in shares])
     figures |= draws.probabilities(shares) | {"auroc": draws.auroc(shares)}
     places = np.repeat(np.arange(60), draws.counts[0].astype(int))

@@ -271,7 +271,7 @@ def test_pairs_of_contexts_keep_the_reference_that_the_metric_reads(tmp_path: Pa
     first, second = (json.loads(line) for line in lines[:2])
     assert first["reference"] == second["reference"] == "Tea0 grows there."
     assert {key for key in first if first[key] != second.get(key)} == {"id", "retrieved_contexts"}
-    # What needs no model looks at the side too: the words of the better one are those of the question.
+    # What needs no model looks at the side too: the better one has the words of the question.
     assert value(card, card.baseline, "pair_accuracy") != 0.5
 
 

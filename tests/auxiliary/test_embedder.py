@@ -120,7 +120,7 @@ def pickle_state(folder: Path, state: dict[str, Any]) -> None:
 
 
 def catalog_row(folder: Path) -> str:
-    """A catalog's row `small`, whose files are those of the folder, as they are now."""
+    """A catalog's row `small`, with the files of the folder, as they are now."""
     row = '{{ name = "{}", size = {}, sha256 = "{}" }}'.format
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     files = [row(path.relative_to(folder).as_posix(), path.stat().st_size, hash_file(path)) for path in paths]

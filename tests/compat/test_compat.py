@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock, patch
 
-import pandas as pd
 import pytest
 
 import localeval
@@ -32,7 +31,6 @@ from localeval.engine.interface import EngineError
 from localeval.models.catalog import DEFAULT_JUDGE, entries
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 from tests.commands import said
-from tests.finished_runs import write_rows
 from tests.originals import HALF, INPUTS, PAIR, QUESTION, STATEMENTS, VECTORS, Asking, built_in, judge
 from tests.steady import SteadyEngine, steady_judge
 
@@ -53,29 +51,9 @@ def relevance(sufficient: float = 0.9, **options: Any) -> AnswerRelevance:
     return AnswerRelevance(fake_judge(Asking(list(VECTORS), sufficient), FakeEmbedder(VECTORS)), **options)
 
 
-def test_a_data_set_is_read_from_a_file_of_any_name_a_list_or_others_samples(tmp_path: Path) -> None:
-    read = EvaluationDataset.from_jsonl(str(write_rows(tmp_path / "data.txt", ROWS)))
-    assert read.to_list() == EvaluationDataset.from_list(ROWS).to_list()
-    assert repr(read) == "EvaluationDataset(features=['user_input', 'response', 'retrieved_contexts'], len=3)"
-    sample = {"response": "Tea.", "reference_contexts": ["Tea: Assam."]}
-    samples = [SingleTurnSample(**sample), SimpleNamespace(**ROWS[0])]  # the second is like one of ragas
-    assert EvaluationDataset(samples).to_list() == [{"id": "1", **sample}, {"id": "2", **ROWS[0]}]
+def test_an_object_that_can_be_dumped_is_read_without_its_empty_fields() -> None:
     dumped = SimpleNamespace(model_dump=lambda: {"rubric": None, "reference": None, **ROWS[0]})
     assert Faithfulness(judge(*HALF)).single_turn_score(dumped) == 1 / 2
-    joined = EvaluationDataset(samples=read.samples[1:] + read[:2].samples)  # numbered each for itself
-    assert len({s.id for s in joined}) == 4
-    assert [s.id for s in EvaluationDataset([localeval.Sample(id=name) for name in "161"])] == ["1", "6", "4"]
-    bare = SingleTurnSample()
-    assert [s.id for s in EvaluationDataset([bare, bare, {"id": "4"}])] == ["1", "2", "4"]
-    numbered = {"234": [*read[1:], ROWS[0]], "5123": [ROWS[0], *read], "0123": [{"id": 0}, *read]}
-    for ids, rows in numbered.items():
-        assert "".join(s.id for s in EvaluationDataset(rows)) == ids
-    assert "same id a" in said(InputError, EvaluationDataset, [{"id": "a"}, {"id": "a"}])
-    table: Any = pd.DataFrame(ROWS)
-    assert EvaluationDataset(table).to_list() == read.to_list()
-    for source in (ROWS[0], None):
-        assert "a list of samples" in said(InputError, EvaluationDataset, source)
-    assert [s.response for s in joined] == [row["response"] for row in [*ROWS[1:], *ROWS[:2]]]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -115,54 +93,93 @@ def test_names_columns_and_every_way_to_call_are_the_original_ones(
     assert [scorer.invoke(sample), scorer.single_turn_score(sample), *awaited] == pytest.approx([value] * 4)
 
 
-def test_undefined_and_failed_scores_are_nan_and_the_log_says_why(caplog: pytest.LogCaptureFixture) -> None:
-    """And a judgement that failed is not asked again for the one that needs it."""
-    too_small = fake_judge(FakeEngine([], n_ctx=2048))  # takes no question: every judgement fails
-    assert math.isnan(AnswerRelevance(too_small).invoke({**PAIR, "query": ""}))
+TOO_SMALL = 2048
+"""A context in which no question has room: every judgement fails."""
+
+
+def test_an_undefined_score_is_nan_and_the_log_says_why(caplog: pytest.LogCaptureFixture) -> None:
+    metric = AnswerRelevance(fake_judge(FakeEngine([])))
+    assert math.isnan(metric.invoke({**PAIR, "query": ""}))
     assert ": undefined (missing_user_input): this sample." in caplog.text
-    assert math.isnan(ContextRelevance(too_small).invoke({"query": QUESTION, "document_list": CONTEXTS}))
+
+
+def test_a_failed_score_is_nan_and_the_log_says_why(caplog: pytest.LogCaptureFixture) -> None:
+    metric = ContextRelevance(fake_judge(FakeEngine([], n_ctx=TOO_SMALL)))
+    assert math.isnan(metric.invoke({"query": QUESTION, "document_list": CONTEXTS}))
     assert ": failed (context_too_long): this sample." in caplog.text
+
+
+def test_a_judgement_that_failed_is_not_asked_again_for_the_one_that_needs_it() -> None:
     engine = FakeEngine([EngineError("no memory"), *HALF])
     assert math.isnan(evaluate([INPUTS], [Faithfulness()], fake_judge(engine))["faithfulness"][0])
     assert len(engine.calls) == 1
 
 
-def test_context_relevance_is_the_needed_share_and_what_is_extracted_is_unchanged() -> None:
-    inputs = {"query": QUESTION, "document_list": CONTEXTS}
-    needed = [(0.9, 1 / 3, "Tea is grown in Assam."), (0.1, 0.0, "Insufficient Information")]
-    for answerable, value, text in needed:
-        metric = ContextRelevance(judge({"verdict": answerable}, *NEEDED[1:]))
-        assert metric.invoke(inputs) == value
-        assert to_original(metric.judged(inputs)) == {"needed": text}
-    inputs["document_list"] = ["", " \n", "..."]
+NEEDED_INPUTS: dict[str, Any] = {"query": QUESTION, "document_list": CONTEXTS}
+
+
+def test_context_relevance_is_the_share_of_needed_sentences() -> None:
+    """One of three: the question can be answered, and the first sentence is the most probable one."""
+    metric = ContextRelevance(judge(*NEEDED))
+    assert metric.invoke(NEEDED_INPUTS) == 1 / 3
+    assert to_original(metric.judged(NEEDED_INPUTS)) == {"needed": "Tea is grown in Assam."}
+
+
+def test_context_relevance_is_0_where_the_question_can_not_be_answered() -> None:
+    metric = ContextRelevance(judge({"verdict": 0.1}, *NEEDED[1:]))
+    assert metric.invoke(NEEDED_INPUTS) == 0.0
+    assert to_original(metric.judged(NEEDED_INPUTS)) == {"needed": "Insufficient Information"}
+
+
+def test_context_relevance_is_0_for_contexts_without_a_sentence_though_it_is_undefined() -> None:
+    metric = ContextRelevance(judge())
+    inputs = {**NEEDED_INPUTS, "document_list": ["", " \n", "..."]}
     assert metric.invoke(inputs) == metric.single_turn_score(inputs) == 0.0
     assert metric.judged(inputs).scores["context_relevance"] == Score.undefined("no_contexts")
 
 
-def test_answer_relevance_is_the_mean_cosine_of_sufficient_draws_and_a_call_may_say_how_many() -> None:
-    metric = relevance()  # half of the draws are the question itself, half have the cosine 0.6
+# Half of the drawn questions are the question itself, with the cosine 1; half have the cosine 0.6.
+HALF_ALIKE = (1.0 + 0.6) / 2
+
+
+def test_answer_relevance_is_the_mean_cosine_of_ten_sufficient_draws() -> None:
+    metric = relevance()
     assert metric.options.temperature == 0.5
-    assert metric.invoke(PAIR) == pytest.approx((1.0 + 0.6) / 2)
+    assert metric.invoke(PAIR) == pytest.approx(HALF_ALIKE)
     assert len(to_original(metric.judged(PAIR))["questions"]) == 10
+
+
+def test_answer_relevance_is_0_where_the_answer_is_not_sufficient() -> None:
+    assert relevance(sufficient=0.1).invoke(PAIR) == 0.0
+
+
+def test_a_call_may_say_how_many_questions_are_drawn() -> None:
+    metric = relevance()
     assert metric.invoke(PAIR, num_of_gen=1) == metric.invoke(PAIR, 1) == pytest.approx(1.0)
-    assert asyncio.run(relevance().ainvoke(PAIR, num_of_gen=4)) == pytest.approx((1.0 + 0.6) / 2)
+    assert asyncio.run(relevance().ainvoke(PAIR, num_of_gen=4)) == pytest.approx(HALF_ALIKE)
     assert asyncio.run(relevance().ainvoke(PAIR, 1)) == pytest.approx(1.0)
-    assert relevance(relevance="ragas").invoke(PAIR) == pytest.approx((1.0 + 0.6 + 1.0) / 3)
-    assert relevance(0.1).invoke(PAIR) == 0.0
     assert "questions is 0" in said(InputError, metric.invoke, PAIR, num_of_gen=0)
 
 
-def test_replaced_prompts_hold_in_every_form_of_verdict_and_after_an_edit_of_a_file(tmp_path: Path) -> None:
-    file, engine = tmp_path / "nli.toml", FakeEngine(HALF)
+def test_with_the_relevance_of_ragas_three_questions_are_drawn() -> None:
+    assert relevance(relevance="ragas").invoke(PAIR) == pytest.approx((1.0 + 0.6 + 1.0) / 3)
+
+
+def test_a_replaced_prompt_holds_also_after_its_file_was_edited(tmp_path: Path) -> None:
+    file = tmp_path / "nli.toml"
     file.write_text(built_in("support"), encoding="utf-8")
+    engine = FakeEngine(HALF)
     prompts: Any = {"statement_generator_prompt": built_in("statements"), "nli_prompt": {"en": file}}
     metric = Faithfulness(fake_judge(engine), **prompts)
     file.write_text("no prompt any more", encoding="utf-8")
     assert metric.invoke(INPUTS) == 1 / 2
     assert [call.prefix.system for call in engine.calls] == ["Take care."] * 2
+
+
+def test_a_replaced_prompt_holds_for_verdicts_with_reasons() -> None:
     engine = FakeEngine([*STATEMENTS, *REASONED])
-    reasoned: Any = {"verdict": "reasoned", "nli_prompt": {"en": built_in("support_reasoned")}}
-    assert Faithfulness(fake_judge(engine), **reasoned).invoke(INPUTS) == 1 / 2
+    options: Any = {"verdict": "reasoned", "nli_prompt": {"en": built_in("support_reasoned")}}
+    assert Faithfulness(fake_judge(engine), **options).invoke(INPUTS) == 1 / 2
     assert engine.calls[1].prefix.system == "Take care."
 
 
@@ -202,47 +219,76 @@ def test_the_result_prints_the_mean_of_the_scored_samples_and_the_log_says_what_
     assert capsys.readouterr().err == ""
 
 
+PRECISION_AND_RECALL = [FactualCorrectness(mode="precision"), FactualCorrectness(mode="recall")]
+WITH_REFERENCE = {**ROWS[0], "reference": "Tea is grown in Assam."}
+
+
 def test_several_metrics_judge_nothing_twice_and_each_has_its_column() -> None:
+    # The statements of the response are asked for once.
     fake = judge(*HALF, *CORRECT[2:])
-    row = {**ROWS[0], "reference": "Tea is grown in Assam."}
-    metrics = [Faithfulness(), FactualCorrectness(mode="precision"), FactualCorrectness(mode="recall")]
-    result = evaluate([row], metrics, fake, run_config=RunConfig(timeout=600, max_retries=3, max_workers=4))
+    config = RunConfig(timeout=600, max_retries=3, max_workers=4)
+    result = evaluate([WITH_REFERENCE], [Faithfulness(), *PRECISION_AND_RECALL], fake, run_config=config)
     fake.close()  # raises if an answer is left over
-    assert result["faithfulness"] == result["factual_correctness(mode=precision)"] == [1 / 2]
+    assert result["faithfulness"] == [1 / 2]
+    assert result["factual_correctness(mode=precision)"] == [1 / 2]
     assert result["factual_correctness(mode=recall)"] == [1.0]
+
+
+def test_a_column_is_found_without_its_mode_where_there_is_one_mode_only() -> None:
+    one = evaluate([WITH_REFERENCE], PRECISION_AND_RECALL[:1], judge(*CORRECT))
+    assert one["factual_correctness"] == [1 / 2]
+    two = evaluate([WITH_REFERENCE], PRECISION_AND_RECALL, judge(*CORRECT))
     with pytest.raises(InputError, match="'factual_correctness' is no column"):
-        result["factual_correctness"]
-    assert evaluate([row], metrics[1:2], judge(*CORRECT))["factual_correctness"] == [1 / 2]
+        two["factual_correctness"]
 
 
 def test_what_two_metrics_need_is_judged_once_also_of_more_samples_than_a_judge_remembers() -> None:
     """A judge remembers a thousand judgements: these are four for each of 260 samples."""
     rows = [{**ROWS[0], "id": str(n), "response": f"Tea {n}.", "reference": f"Tea {n}!"} for n in range(260)]
-    both = [FactualCorrectness(mode="precision"), FactualCorrectness(mode="recall")]
     counts = []
-    for metrics in (both[:1], both):
+    for metrics in (PRECISION_AND_RECALL[:1], PRECISION_AND_RECALL):
         engine = SteadyEngine()
         evaluate(rows, metrics, steady_judge(engine), show_progress=False)
         counts.append(engine.asked)
     assert counts[0] == counts[1]
 
 
-def test_embeddings_are_for_metrics_that_were_given_none_and_a_seed_for_all_draws() -> None:
+def test_the_embeddings_of_a_call_are_for_metrics_that_were_given_none() -> None:
+    asked = fake_judge(Asking(list(VECTORS)))
+    result = evaluate([PAIR], [AnswerRelevance()], asked, FakeEmbedder(VECTORS))
+    assert result["answer_relevance"] == [pytest.approx(HALF_ALIKE)]
+    unknowing = FakeEmbedder({})
+    with_own = AnswerRelevance(embedding_model=FakeEmbedder(VECTORS))
+    assert evaluate([PAIR], [with_own], asked, unknowing)["answer_relevance"] == [pytest.approx(HALF_ALIKE)]
+
+
+def test_the_seed_of_a_call_is_the_seed_of_every_draw() -> None:
     engine = Asking(list(VECTORS))
-    config, with_embedder = RunConfig(seed=7), AnswerRelevance(embedding_model=FakeEmbedder(VECTORS))
-    for metric, vectors in ((AnswerRelevance(), VECTORS), (with_embedder, {})):
-        result = evaluate([PAIR], [metric], fake_judge(engine), FakeEmbedder(vectors), config)
-        assert result["answer_relevance"] == [pytest.approx((1.0 + 0.6) / 2)]
-    assert {seed[0] for call in engine.calls if call.temperature for seed in call.seeds or ()} == {7}
+    evaluate([PAIR], [AnswerRelevance()], fake_judge(engine), FakeEmbedder(VECTORS), RunConfig(seed=7))
+    drawn = [call for call in engine.calls if call.temperature]
+    assert {seed[0] for call in drawn for seed in call.seeds or ()} == {7}
 
 
 def test_to_pandas_has_the_columns_of_samples_and_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    samples = [{**ROWS[0], "faithfulness": 1}, {**ROWS[0], "faithfulness": 1, "sample_faithfulness": 2}]
-    result = evaluate(samples, [Faithfulness(judge(*HALF))])
+    result = evaluate([{**ROWS[0], "faithfulness": 1}], [Faithfulness(judge(*HALF))])
     monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
-    first, second = result.to_pandas()
-    assert first == {"id": "1", **ROWS[0], "sample_faithfulness": 1, "faithfulness": 1 / 2}
-    assert (second["sample_faithfulness"], second["sample_sample_faithfulness"]) == (2, 1)
+    (row,) = result.to_pandas()
+    assert row == {"id": "1", **ROWS[0], "sample_faithfulness": 1, "faithfulness": 1 / 2}
+
+
+def test_to_pandas_renames_a_column_of_the_sample_once_more_where_the_new_name_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sample = {**ROWS[0], "faithfulness": 1, "sample_faithfulness": 2}
+    result = evaluate([sample], [Faithfulness(judge(*HALF))])
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
+    (row,) = result.to_pandas()
+    assert row["sample_faithfulness"] == 2
+    assert row["sample_sample_faithfulness"] == 1
+
+
+def test_to_pandas_without_pandas_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = evaluate(ROWS[:1], [Faithfulness(judge(*HALF))])
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert "pip install pandas" in said(InputError, result.to_pandas)
 

@@ -52,7 +52,7 @@ def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engi
     prompt = tokenize(b"Sentence: Tea grows on the hills of Assam, and tea is drunk with milk in London.")
 
     def logits(seed: int, tokens: list[int]) -> Logits:
-        """Those of a model in miniature, which likes what stood behind the last token before."""
+        """Logits of a model in miniature, which likes what stood behind the last token before."""
         random = np.random.default_rng([seed, *tokens[-4:]]).normal(size=tiny.llama.n_vocab)
         for token, following in itertools.pairwise(tokens):
             random[following] += 4 * (token == tokens[-1])
@@ -81,7 +81,7 @@ def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engi
 
 
 def test_the_mass_of_a_verdict_is_what_yes_and_no_have_among_all_tokens(tiny: Engine) -> None:
-    """While their probabilities are those of one against the other."""
+    """While their probabilities compare one with the other."""
     tokenize = tiny.llama.tokenize
     [yes] = tokenize(b"yes")
     [no] = tokenize(b"no")

@@ -1,4 +1,4 @@
-"""Likelihoods: the same every time, and those of the model's own logits."""
+"""Likelihoods: the same every time, and as the model's own logits say."""
 
 import math
 

@@ -79,7 +79,7 @@ PARTLY = {
     "zh-contradicted": "zh-supported",
     "zh-long-partly-supported": "zh-long-supported",
 }
-"""Shipped samples of which something is not supported, and those of the same contexts that are."""
+"""Shipped samples with something unsupported, and supported samples with the same contexts."""
 
 
 def test_the_shipped_head_puts_what_is_supported_above_what_is_not(judge: Judge) -> None:

@@ -68,6 +68,16 @@ def test_another_run_in_the_folder_replaces_the_file_of_a_registered_format(tmp_
     assert "| tea | 0.0 |" in (tmp_path / "run" / "scores.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("own_format")
+def test_a_command_replaces_the_file_of_a_registered_format_by_nothing_else(tmp_path: Path) -> None:
+    run_in(tmp_path / "run")
+    arguments = ["rescore", str(tmp_path / "run"), "-o", str(tmp_path / "run" / "scores.md")]
+    command = CliRunner().invoke(commands, arguments)
+    assert command.exit_code == 2
+    assert "a file of a run" in command.output
+    assert (tmp_path / "run" / "scores.md").read_text(encoding="utf-8") == EXPECTED
+
+
 def test_a_format_that_is_not_registered_is_not_written(tmp_path: Path) -> None:
     run_in(tmp_path / "run")
     assert not (tmp_path / "run" / "scores.md").exists()

@@ -16,16 +16,15 @@ from unittest.mock import Mock
 
 import pytest
 
-from localeval import METRICS, Judge, Result, Sample, evaluate, merge, offline, rescore
+from localeval import METRICS, Judge, Result, Sample, evaluate, offline
 from localeval.engine.interface import EngineError
-from localeval.errors import InputError, ModelMissing, NotComparable
-from localeval.judgements.context import Failure
+from localeval.errors import InputError, ModelMissing
+from localeval.judgements.base import Failure
 from localeval.judgements.journal import JOURNAL, Journal, JournalFile
 from localeval.metrics.sample_result import SampleResult
 from localeval.options import Options
 from localeval.runs import cluster
-from localeval.runs.folder import finish
-from localeval.runs.pool import InProcessPool, WorkerPool, choose_pool
+from localeval.runs.pool import InProcessPool, Pool, WorkerPool, choose_pool
 from localeval.runs.workers import OnEntry, SampleTask, TaskResult, WorkerLost, judge_task
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, said
@@ -161,73 +160,104 @@ def test_workers_of_a_judge_that_is_named_share_the_cores_and_those_of_a_cluster
     assert start.call_count == 2 * actors
 
 
-def test_auto_is_as_many_workers_as_cores_and_memory_allow_and_one_for_a_gpu(
-    monkeypatch: pytest.MonkeyPatch, tiny_path: Path
-) -> None:
-    """They share the weights, and each needs the rest. Nothing tells what a GPU has left."""
-    pool, judge = Mock(), Judge.load(tiny_path, n_threads=2, n_ctx=16384)
-    monkeypatch.setattr("localeval.runs.pool.WorkerPool", pool)
+@pytest.fixture(scope="module")
+def wide(tiny_path: Path) -> Judge:
+    """A judge whose workers need memory of their own."""
+    return Judge.load(tiny_path, n_threads=2, n_ctx=16384)
+
+
+def memory_of(judge: Judge, workers: int) -> int:
+    """The bytes that so many workers need: they share the weights, and each needs the rest."""
+    weights = int(judge.model["size"])
+    each = judge.engine.memory() - weights  # type: ignore[attr-defined]
+    return weights + workers * int(each)
+
+
+def number_of_workers(pool: Pool) -> int:
+    return 1 if isinstance(pool, InProcessPool) else pool._number  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def nine_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for four workers of two threads."""
     monkeypatch.setattr("localeval.runs.pool.physical_cores", lambda: 9)
-    weights, need = judge.model["size"], judge.engine.memory()  # type: ignore[attr-defined]
-    three = weights + 3 * (need - weights)
-    rooms = ((None, 4), (9 * need, 4), (three, 3), (three - 1, 2), (need - 1, 1))
-    for free, layers, number in (*((room, 0, number) for room, number in rooms), (9 * need, -1, 1)):
-        monkeypatch.setattr("localeval.runs.pool.available", lambda free=free: free)
-        judge.engine.settings = replace(judge.engine.settings, n_gpu_layers=layers)
-        chosen = choose_pool(judge, "auto", None)
-        assert (1 if isinstance(chosen, InProcessPool) else pool.call_args.args[1]) == number
+
+
+@pytest.mark.usefixtures("nine_cores")
+@pytest.mark.parametrize(
+    ("room_for", "spare", "number"),
+    [(20, 0, 4), (3, 0, 3), (3, -1, 2), (1, -1, 1)],
+    ids=["more than the cores", "exactly 3", "a byte less than 3", "not even 1"],
+)
+def test_auto_is_as_many_workers_as_cores_and_memory_allow(
+    room_for: int, spare: int, number: int, wide: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = memory_of(wide, room_for) + spare
+    monkeypatch.setattr("localeval.runs.pool.available", lambda: free)
+    assert number_of_workers(choose_pool(wide, "auto", None)) == number
+
+
+@pytest.mark.usefixtures("nine_cores")
+def test_auto_counts_the_cores_alone_where_the_free_memory_is_not_known(
+    wide: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localeval.runs.pool.available", lambda: None)
+    assert number_of_workers(choose_pool(wide, "auto", None)) == 4
+
+
+@pytest.mark.usefixtures("nine_cores")
+def test_auto_is_one_worker_for_a_gpu_as_nothing_tells_what_it_has_left(
+    wide: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localeval.runs.pool.available", lambda: memory_of(wide, 20))
+    monkeypatch.setattr(wide.engine, "settings", replace(wide.engine.settings, n_gpu_layers=-1))
+    assert number_of_workers(choose_pool(wide, "auto", None)) == 1
 
 
 def test_more_workers_than_the_memory_holds_are_refused_with_the_number_that_it_holds(
-    monkeypatch: pytest.MonkeyPatch, tiny_path: Path
+    wide: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge = Judge.load(tiny_path, n_threads=1, n_ctx=16384)
-    weights, need = judge.model["size"], judge.engine.memory()  # type: ignore[attr-defined]
-    three = weights + 3 * (need - weights)
-    monkeypatch.setattr("localeval.runs.pool.available", lambda: three)
-    assert str(choose_pool(judge, 3, None)) == "0 workers"  # none has started yet
-    assert "--workers 3" in said(InputError, evaluate, SAMPLES, ["context_relevance"], judge, workers=4)
+    free = memory_of(wide, 3)
+    monkeypatch.setattr("localeval.runs.pool.available", lambda: free)
+    assert number_of_workers(choose_pool(wide, 3, None)) == 3
+    assert "--workers 3" in said(InputError, evaluate, SAMPLES, ["context_relevance"], wide, workers=4)
+
+
+def test_any_number_of_workers_is_taken_where_the_free_memory_is_not_known(
+    wide: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("localeval.runs.pool.available", lambda: None)
-    assert str(choose_pool(judge, 64, None)) == "0 workers"
+    assert number_of_workers(choose_pool(wide, 64, None)) == 64
+
+
+def test_a_pool_has_no_workers_before_the_first_sample() -> None:
+    assert str(WorkerPool(steady_judge(SteadyEngine()), 3)) == "0 workers"
 
 
 def missing_model() -> Judge:
     raise ModelMissing("the model is gone; fetch it again.")
 
 
-def test_a_judge_that_another_process_can_not_load_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = partial(said, InputError, evaluate, SAMPLES, ["faithfulness"])
+@pytest.mark.parametrize("workers", [2, "auto"])
+def test_a_judge_that_another_process_can_not_load_is_refused(
+    workers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("localeval.runs.pool.physical_cores", lambda: 64)
-    for workers in (2, "auto"):
-        assert "Judge.load" in refused(fake_judge(FakeEngine([])), workers=workers)
-    assert "workers" in refused(steady_judge(SteadyEngine()), workers=0)
-    assert "workers" in refused(steady_judge(SteadyEngine()), workers=-1, ray="auto")
-    gone = steady_judge(SteadyEngine())
-    gone.loader = missing_model
-    assert "fetch it again" in said(ModelMissing, evaluate, SAMPLES, ["context_relevance"], gone, workers=2)
+    judge = fake_judge(FakeEngine([]))
+    assert "Judge.load" in said(InputError, evaluate, SAMPLES, ["faithfulness"], judge, workers=workers)
 
 
-def shards(folder: Path, count: int) -> list[Path]:
-    folders = [folder / str(n) for n in range(1, count + 1)]
-    for n, path in enumerate(folders, 1):
-        run(path, shard=f"{n}/{count}")
-    return folders
+@pytest.mark.parametrize("options", [{"workers": 0}, {"workers": -1, "ray": "auto"}], ids=str)
+def test_a_number_of_workers_below_1_is_refused(options: Any) -> None:
+    judge = steady_judge(SteadyEngine())
+    assert "workers" in said(InputError, evaluate, SAMPLES, ["faithfulness"], judge, **options)
 
 
-def test_shards_merged_are_the_run_that_one_machine_makes(alone: Path, tmp_path: Path) -> None:
-    parts = shards(tmp_path, 3)
-    merge(parts[::-1], tmp_path / "whole")
-    assert same(alone, tmp_path / "whole")
-    assert sum((part / "samples.jsonl").read_text().count("\n") for part in parts) == len(SAMPLES)
-    run(tmp_path / "again", shard="1/3")  # a folder that was a shard before
-    merge(parts, tmp_path / "again")
-    assert not (tmp_path / "again" / "shard.json").exists()
-    run(tmp_path / "whole")  # what was merged is the run that it would have been
-    assert same(alone, tmp_path / "whole")
-    for part in parts:  # as `rescore -m ... -o` does in place
-        finish(part, rescore(part, NAMES[:1]))
-    merge(parts, tmp_path / "less")
-    assert rescore(tmp_path / "less").metrics == NAMES[:1]
+def test_a_model_that_is_missing_in_a_worker_ends_the_run_with_that_error() -> None:
+    judge = steady_judge(SteadyEngine())
+    judge.loader = missing_model
+    told = said(ModelMissing, evaluate, SAMPLES, ["context_relevance"], judge, workers=2)
+    assert "fetch it again" in told
 
 
 def score_by(pool: WorkerPool, samples: list[Sample], folder: Path) -> list[tuple[int, SampleResult]]:
@@ -298,44 +328,3 @@ def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> Non
     journal = JournalFile(tmp_path / JOURNAL)
     for result in results:
         assert journal.get(result.keys["needed"]) == result.records["needed"].model_dump(mode="json")
-
-
-def test_shards_that_are_no_whole_are_refused_and_leave_a_merged_run(alone: Path, tmp_path: Path) -> None:
-    for shard in ("0/2", "3/2", "2", "-1/2", "1/2/3", 2):
-        assert "as 2/5" in said(InputError, run, tmp_path / "run", shard=shard)
-    assert not (tmp_path / "run").exists()
-    refused = partial(said, InputError, merge, output=tmp_path / "whole")
-    first, second = shards(tmp_path, 2)
-    assert "2/2" in refused([first])
-    assert not (tmp_path / "whole").exists()
-    merge([first, second], tmp_path / "whole")
-    before = (tmp_path / "whole" / "results.json").read_bytes()
-    assert "1/2 is there twice" in refused([first, second, first])
-    assert "no shard" in refused([first, alone])
-    assert "different data" in refused([first, *shards(tmp_path / "three", 3)])
-    shard = (second / "shard.json").read_text()
-    places = json.loads(shard)["places"]
-    (second / "shard.json").write_text(shard.replace(str(places), str(places[:-1])))
-    assert "shard.json" in refused([first, second])
-    (second / "shard.json").write_text(shard)
-    journal = second / "journal.jsonl"
-    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[1:]))
-    assert f"{second}: its journal lacks" in refused([first, second])
-    changed = [sample.model_copy(update={"response": "Another."}) for sample in SAMPLES]
-    evaluate(changed, NAMES, steady_judge(SteadyEngine()), tmp_path / "other", shard="2/2")
-    assert "different data" in refused([first, tmp_path / "other"])
-    run(second, shard="2/2", verdict="reasoned")
-    assert "verdict" in said(NotComparable, merge, [first, second], tmp_path / "whole")
-    assert (tmp_path / "whole" / "results.json").read_bytes() == before
-
-
-def test_a_merged_run_is_watched_where_all_parts_were_and_keeps_the_directions(tmp_path: Path) -> None:
-    offline()
-    parts = shards(tmp_path, 2)
-    for file in [part / name for part in parts for name in ("results.json", "run.json")]:
-        text = file.read_text("utf-8").replace(f'"{NAMES[0]}"', '"unheard"')
-        file.write_text(text.replace('"higher_is_better": true', '"higher_is_better": false'), "utf-8")
-    assert '"watched": true' in text
-    file.write_text(file.read_text("utf-8").replace('"watched": true', '"watched": false'), "utf-8")
-    assert merge(parts, tmp_path / "whole").higher_is_better["unheard"] is False
-    assert '"watched": true' not in (tmp_path / "whole" / "run.json").read_text()

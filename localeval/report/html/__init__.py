@@ -18,7 +18,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from localeval.report.html import translations
 from localeval.report.html.detail import MAX_STATEMENT, MAX_TEXT, detail
 from localeval.report.html.listing import Listing, make_listing
-from localeval.report.text import high_cosines, misread, number, span
+from localeval.report.text import high_cosines, number, samples_in_unsupported_language, span
 from localeval.report.view import RunView
 from localeval.system.files import atomic_write, writing_to
 from localeval.text.display import digits, printable_lines, shorten
@@ -61,7 +61,7 @@ def pieces(run: RunView, title: str = "") -> Iterator[str]:
         lower=lower,
         agreement=translations.known_agreement(run.signature),
         listed=listed,
-        misread=misread(run),
+        unsupported=samples_in_unsupported_language(run),
         high_cosines=high_cosines(run),
         differ=differ,
         max_noted=MAX_NOTED,

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
-from localeval.judgements.context import language_of
 from localeval.judgements.decision import (
     Decision,
     DecisionList,
@@ -21,6 +20,7 @@ from localeval.judgements.decision import (
     list_unjudged,
     max_windows,
 )
+from localeval.judgements.judged_text import language_of
 from localeval.metrics.sample_result import SampleResult
 from localeval.text.display import digits
 from localeval.text.thoughts import strip_thinking

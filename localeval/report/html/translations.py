@@ -90,7 +90,7 @@ def reason(code: str) -> Markup | str:
 def known_agreement(signature: Signature) -> dict[str, Markup]:
     """Return metric -> its agreement with people, where a shipped calibration or head was in force.
 
-    The figures were cross-validated on the labels of the fit. Those of a calibration are of P(all supported);
+    The figures are cross-validated on the labels of the fit. A calibration's figures are of P(all supported);
     for `faithfulness`, which has no figures of its own, the text says that they are of `full_support`.
     """
     texts = _agreement_texts(signature)
