@@ -14,11 +14,12 @@ from localeval.judgements.base import (
     Inputs,
     Judgement,
     Models,
+    Record,
     Records,
     register_judgement,
 )
-from localeval.judgements.context import Record, response_of
 from localeval.judgements.decision import Decision, DecisionContext
+from localeval.judgements.judged_text import response_of
 from localeval.judgements.replies import YesOrNo
 from localeval.prompts import PromptBySha256, PromptForm, register_prompt
 from localeval.prompts.criteria import (

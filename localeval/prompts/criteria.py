@@ -201,15 +201,8 @@ class Criterion(BaseModel):
                     yield f"levels has none in {code}, in which there is a question; add them."
             if len({len(levels) for levels in self.levels.values()}) > 1:
                 yield "levels has other numbers of sentences in the two languages; write as many in each."
-        for levels in map(self._listed_levels, self.languages):
-            number = len(levels)
-            if not MIN_LEVELS <= number <= MAX_LEVELS:
-                sentences = "1 sentence" if number == 1 else f"{number} sentences"
-                yield f"levels has {sentences}; write {MIN_LEVELS} to {MAX_LEVELS}, from worst to best."
-            if not all(level.strip() for level in levels):
-                yield "a level is empty; write a sentence for each."
-            if len(set(levels)) < number:
-                yield "two levels are the same; write another sentence for each."
+        for code in self.languages:
+            yield from _faults_of_list(self._listed_levels(code))
         if not self.higher_is_better:
             yield (
                 "levels go from worst to best, so that higher is better; leave higher_is_better out, or turn "
@@ -231,6 +224,18 @@ class Criterion(BaseModel):
         if isinstance(answer, bool) or answer not in answers:
             choices = f"a number from 1 to {answers[-1]}" if self.is_scale else "yes or no"
             yield f"its answer is {shorten(repr(answer), 40)}; write {choices}."
+
+
+def _faults_of_list(levels: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each fault of the levels in one language."""
+    number = len(levels)
+    if not MIN_LEVELS <= number <= MAX_LEVELS:
+        sentences = "1 sentence" if number == 1 else f"{number} sentences"
+        yield f"levels has {sentences}; write {MIN_LEVELS} to {MAX_LEVELS}, from worst to best."
+    if not all(level.strip() for level in levels):
+        yield "a level is empty; write a sentence for each."
+    if len(set(levels)) < number:
+        yield "two levels are the same; write another sentence for each."
 
 
 def read_criteria(source: str | os.PathLike[str]) -> tuple[Criterion, ...]:
