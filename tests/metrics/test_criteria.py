@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from localeval import METRICS, Criterion, InputError, Judge, compare, evaluate, rescore
+from localeval import METRICS, Criterion, InputError, Judge, compare, evaluate, merge, plan, rescore
+from localeval.analysis import card
 from localeval.judgements import JUDGEMENTS
+from localeval.runs.verify import verify
+from localeval.samples import read_samples
 from localeval.testing import FakeEngine, assert_score, fake_judge
 from tests.commands import localeval, said
 from tests.steady import SteadyEngine, steady_judge
@@ -284,6 +287,38 @@ def test_workers_write_what_one_process_writes(tmp_path: Path) -> None:
         evaluate(samples, ["polite"], judge, tmp_path / folder, workers=workers, criteria=[POLITE])
     one, two = ((tmp_path / folder / "results.json").read_bytes() for folder in ("one", "two"))
     assert one == two
+
+
+def test_verify_judges_the_criteria_of_a_run_again(tmp_path: Path) -> None:
+    judge = steady_judge(SteadyEngine())
+    with registries_as_before():
+        evaluate([SAMPLE], ["polite", "grade"], judge, tmp_path / "run", criteria=[POLITE, GRADE])
+    verified = verify(tmp_path / "run", 1.0, judge=steady_judge(SteadyEngine()))
+    assert (verified.again, verified.difference) == (1, "")
+
+
+def test_shards_with_a_criterion_are_merged(tmp_path: Path) -> None:
+    samples = [{**SAMPLE, "id": str(number), "response": f"Answer {number}."} for number in range(8)]
+    shards = [tmp_path / "one", tmp_path / "two"]
+    with registries_as_before():
+        for number, folder in enumerate(shards, 1):
+            judge = steady_judge(SteadyEngine())
+            evaluate(samples, ["polite"], judge, folder, shard=f"{number}/2", criteria=[POLITE])
+    assert merge(shards, tmp_path / "whole")["polite"].scored == 8
+    assert rescore(tmp_path / "whole")["polite"].scored == 8
+
+
+def test_a_plan_counts_the_judgements_of_a_criterion() -> None:
+    planned = plan([SAMPLE], ["grade"], steady_judge(SteadyEngine()), criteria=[GRADE])
+    assert planned.to_make == 1
+
+
+def test_a_card_measures_a_criterion_against_labels(tmp_path: Path) -> None:
+    rows = [{**SAMPLE, "id": str(n), "response": f"Answer {n}.", "label": n % 2} for n in range(20)]
+    judge = steady_judge(SteadyEngine())
+    made = card.make(read_samples(rows), "polite", judge, tmp_path / "card", criteria=[POLITE])
+    assert made.metric == "polite"
+    assert made.parts
 
 
 def test_a_file_that_a_stored_run_names_is_not_opened(run: Path) -> None:

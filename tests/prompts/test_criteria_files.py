@@ -159,20 +159,20 @@ def test_a_chinese_question_is_put_into_the_chinese_prompt() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_worked_examples_have_each_answer_as_often_in_either_order(language: str) -> None:
+def test_worked_examples_say_yes_in_both_orders_and_never_oftener_than_no(language: str) -> None:
     template = load_prompt("criterion", language)
     yes_or_no = Criterion(name="polite", question="Is it polite?")
     scale = Criterion(name="grade", question="How?", levels=["Bad.", "Good."])
     shown = [criterion_prefix(criterion, template, "en").examples for criterion in (yes_or_no, scale)]
     verdicts, levels = (Counter(json.loads(reply).popitem()[1] for _, reply in turns) for turns in shown)
-    assert verdicts == {"yes": 4, "no": 4}
+    assert verdicts == {"yes": 5, "no": 7}
     assert levels == {"A": 1, "B": 1, "C": 1, "D": 1}
     no_first = [
         reply
         for user, reply in shown[0]
         if user.index("no”" if language == "zh" else '"no"') < user.index("yes")
     ]
-    assert Counter(no_first) == {'{"verdict":"yes"}': 2, '{"verdict":"no"}': 2}
+    assert Counter(no_first) == {'{"verdict":"yes"}': 2, '{"verdict":"no"}': 4}
 
 
 def test_a_prompt_of_ones_own_with_an_impossible_example_is_refused() -> None:
