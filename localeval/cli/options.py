@@ -129,7 +129,7 @@ JUDGING = [option("--metrics", "-m", **_METRICS), *JUDGE_OPTIONS, *EVALUATE_OPTI
 RESCORING = [
     click.Option(["--metrics", "-m"], **_METRICS),
     *(
-        click.Option([f"--{name}"], **{**_of_field(option_fields()[name]), "default": None})
+        click.Option([f"--{name.replace('_', '-')}"], **{**_of_field(option_fields()[name]), "default": None})
         for name in ARITHMETIC
     ),
 ]

@@ -7,10 +7,11 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 from localeval.errors import InputError
-from localeval.samples.columns import Names, field_columns
+from localeval.samples.columns import LISTS, Names, field_columns
 from localeval.samples.rows import Row
 from localeval.samples.sample import is_missing_number
 from localeval.samples.shapes import shape_columns
@@ -41,7 +42,7 @@ def row_of_cells(number: int, place: str, cells: Mapping[str, Any], names: Names
         if value is not None:
             columns[name] = value
     guesses: list[tuple[str, str]] = []
-    for name in names["retrieved_contexts"]:
+    for name in chain.from_iterable(names[field] for field in LISTS):
         text = columns.get(name)
         if not isinstance(text, str):
             continue

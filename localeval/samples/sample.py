@@ -29,10 +29,14 @@ MAX_NUMBER = 1e300
 MAX_EXACT_WHOLE = 2**53  # a larger float is no exact whole number
 _CHECKED = "checked"
 _TEXT_FIELDS = ("user_input", "response", "reference")
+_ID_FIELDS = ("retrieved_ids", "reference_ids")
 
 
 class Sample(BaseModel):
     """One row: a question, its answer, the retrieved contexts and the reference answer.
+
+    `reference_contexts` are the contexts that should be retrieved. `retrieved_ids` and `reference_ids` name
+    what was and what should be retrieved. All lists of what was retrieved are in order of rank.
 
     None means that the column is missing (or null); "" and [] mean that it is present and empty. Columns
     with other names are kept in `model_extra`. `Sample(...)` accepts the aliases too, and raises
@@ -48,6 +52,9 @@ class Sample(BaseModel):
     response: str | None = None
     retrieved_contexts: list[str] | None = None
     reference: str | None = None
+    reference_contexts: list[str] | None = None
+    retrieved_ids: list[str] | None = None
+    reference_ids: list[str] | None = None
 
     if TYPE_CHECKING:  # a type checker knows the fields, but not aliases and other columns
 
@@ -204,12 +211,26 @@ def _as_field(field: str, column: str, value: Any, guesses: Guesses) -> Any:
     if field in _TEXT_FIELDS and type(value) in (int, float):
         guesses.count(column, "with a number, read as its text")
         return _text_of_number(value)
-    if field == "retrieved_contexts" and isinstance(value, list):
+    if field in _ID_FIELDS:
+        return _ids(value)
+    if field == "reference_contexts" and isinstance(value, str):
+        return [value]
+    if field in ("retrieved_contexts", "reference_contexts") and isinstance(value, list):
         texts = [text_of_document(item) for item in value]
         if texts != value:
             guesses.count(column, "with documents, read as their page_content")
         return texts
     return value
+
+
+def _ids(value: Any) -> Any:
+    """Return ids as texts: a number as its text, and one id alone as a list.
+
+    >>> _ids([7, "b"]), _ids(7.0)
+    (['7', 'b'], ['7'])
+    """
+    ids = value if isinstance(value, list) else [value]
+    return [_text_of_number(one) if type(one) in (int, float) else one for one in ids]
 
 
 def _text_of_number(value: float) -> str:
