@@ -18,6 +18,8 @@ REASONS = {
     "no_reference_statements": "the reference makes no statement that could be checked",
     "no_reference_words": "the reference has no word that this metric compares",
     "nothing_retrieved": "the contexts support no statement of the reference, so none could be used",
+    "no_citations": "the response cites no context",
+    "unreadable_citations": "the response cites its sources, but not by the numbers of contexts",
     "no_contexts": "there is no context to check against",
     "context_too_long": "the text does not fit the judge's context, nor eight windows of it",
     "too_long_to_compare": "response and reference are too long to be compared word by word",

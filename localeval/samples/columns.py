@@ -18,8 +18,6 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "retrieved_ids": ("retrieved_context_ids",),
     "reference_ids": ("reference_context_ids",),
 }
-# The fields that are lists of texts.
-LISTS = ("retrieved_contexts", "reference_contexts", "retrieved_ids", "reference_ids")
 # Each field, and the columns that it is read from.
 Names = Mapping[str, tuple[str, ...]]
 NAMES: Names = {"id": ("id",), **{field: (field, *aliases) for field, aliases in ALIASES.items()}}
