@@ -119,6 +119,12 @@ class Options(Settings):
     beta: Annotated[Number, _ONLY_ARITHMETIC] = Field(
         default=1.0, ge=0.01, le=100, description="Beta of factual_correctness: above 1, recall weighs more."
     )
+    retrieval_k: Annotated[Int, _ONLY_ARITHMETIC] = Field(
+        default=5,
+        ge=1,
+        le=1000,
+        description="Retrieved texts that count in the metrics of retrieval but map.",
+    )
     prompts: Annotated[
         _Prompts, AfterValidator(_prompt_texts), Use(in_signature=False, on_command_line=False)
     ] = Field(

@@ -152,7 +152,7 @@ JUDGING = [
 RESCORING = [
     click.Option(["--metrics", "-m"], callback=_split_names, **_METRICS),
     *(
-        click.Option([f"--{name}"], **{**_of_field(option_fields()[name]), "default": None})
+        click.Option([f"--{name.replace('_', '-')}"], **{**_of_field(option_fields()[name]), "default": None})
         for name in ARITHMETIC
     ),
 ]

@@ -20,7 +20,7 @@ from localeval.judge import Judge
 from localeval.judgements.journal import Journal
 from localeval.metrics import METRICS, Metric, Score, criteria_of, default_metrics, register_criteria
 from localeval.metrics.sample_result import Network
-from localeval.metrics.signature import Signature
+from localeval.metrics.signature import Signature, needs_judge
 from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
@@ -96,7 +96,8 @@ def evaluate(
     metrics   names of `METRICS` or of your `criteria`; by default all criteria and the `default_metrics()`
               whose columns some sample has, and whose models are installed: a metric left out for want of
               a model is logged as a warning
-    judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
+    judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end); not looked
+              for where no metric asks a judge
     output    the run's folder (see `localeval.runs.folder`); a second call with it continues where the first
               ended, and a folder that holds anything else is refused
     progress  called with the number of finished samples, and all samples
@@ -125,7 +126,7 @@ def evaluate(
     threads = threads_each(workers)
     _check_timeout(timeout)
     setup = _prepare(samples, metrics, output, shard, options)
-    with _load_judge(judge, 0 if ray else threads) as loaded:
+    with _load_judge(judge, setup, 0 if ray else threads) as loaded:
         setup = _with_available_metrics(setup, metrics is not None, loaded)
         run_plan = None
         if watch is not None:
@@ -262,7 +263,7 @@ def plan(
     >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
     """
     setup = _prepare(samples, metrics, output, shard, options)
-    with _load_judge(judge) as loaded:
+    with _load_judge(judge, setup) as loaded:
         setup = _with_available_metrics(setup, metrics is not None, loaded)
         return make_plan(setup.samples, setup.metrics, loaded, setup.options, setup.folder, measure=True)
 
@@ -375,6 +376,11 @@ def missing_models(metrics: Iterable[Metric], judge: Judge, options: Options) ->
     return missing
 
 
-def _load_judge(judge: Judge | str | os.PathLike[str], n_threads: int = 0) -> AbstractContextManager[Judge]:
-    """Load the judge, where it is a name or a path, to be freed at the end."""
-    return nullcontext(judge) if isinstance(judge, Judge) else Judge.load(judge, n_threads=n_threads)
+def _load_judge(
+    judge: Judge | str | os.PathLike[str], setup: RunSetup, n_threads: int = 0
+) -> AbstractContextManager[Judge]:
+    """Load the judge, where it is a name or a path, to be freed at the end; no model where none is asked."""
+    if isinstance(judge, Judge):
+        return nullcontext(judge)
+    model = judge if needs_judge(setup.metrics, setup.options) else None
+    return Judge.load(model, n_threads=n_threads)
