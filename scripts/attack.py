@@ -19,7 +19,7 @@ from localeval.claims.evidence import context_sentences, rank_sentences
 from localeval.claims.sources import source_terms, term_recall, unsupported_numbers
 from localeval.fitted.heads import head_digests
 from localeval.judgements import JUDGEMENTS
-from localeval.judgements.context import NoHead
+from localeval.judgements.base import NoHead
 from localeval.judgements.deciders import MAX_CLOSEST, Asked, ask_about
 from localeval.judgements.journal import Journal
 from localeval.judgements.reading import GroundingRecord, read, reading_inputs

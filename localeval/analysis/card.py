@@ -142,7 +142,7 @@ def _card_of(
     reliability: dict[str, Bins] = {}
     if isinstance(kind, LabelledSamples):
         # Before the parts are measured: it adds the refitted scores.
-        calibrations = refit(items, options, judge, dataset)
+        calibrations = refit(items, metric.name, options, judge, dataset)
         reliability = _reliability(items)
     tokens, seconds = _costs(folder, result)
     in_force: dict[str, Calibration] = {}

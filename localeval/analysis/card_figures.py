@@ -15,7 +15,7 @@ from localeval.analysis import agreement
 from localeval.analysis.labels import group, judged_column, user_column
 from localeval.claims.terms import terms
 from localeval.errors import InputError
-from localeval.judgements.context import response_of
+from localeval.judgements.judged_text import response_of
 from localeval.metrics import Metric, Score
 from localeval.runs.result import Result
 from localeval.samples import Sample

@@ -126,7 +126,7 @@ class LabelledSamples(LabelKind[JudgedSample]):
             label=label(judged.sample),
             language=_language_of(judged),
             scores=scores,
-            verdicts=_asked_verdicts(judged) if metric.name == "faithfulness" else (),
+            verdicts=_asked_verdicts(judged) if metric.fits_calibration else (),
         )
 
     def measure(self, items: Sequence[JudgedSample]) -> dict[str, ScoreFigures]:

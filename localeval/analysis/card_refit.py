@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from localeval.analysis import agreement
 from localeval.analysis.card_kinds import ALL_SUPPORTED, JudgedSample
@@ -21,7 +21,9 @@ MIN_LABELS = 40
 MIN_OF_EACH_LABEL = 10
 
 
-def refit(items: Sequence[JudgedSample], options: Options, judge: Judge, dataset: str) -> list[Calibration]:
+def refit(
+    items: Sequence[JudgedSample], metric: str, options: Options, judge: Judge, dataset: str
+) -> list[Calibration]:
     """Fit a calibration for each language with enough labels.
 
     Each sample gets "refitted" scores, under a curve fitted on the other folds; the calibration's figures
@@ -39,12 +41,16 @@ def refit(items: Sequence[JudgedSample], options: Options, judge: Judge, dataset
         members = [item for item in items if item.language == language]
         if _can_be_fitted(members):
             probabilities = _add_refitted_scores(members, options.threshold)
-            calibrations.append(_calibration(members, probabilities, options, judge, language, dataset))
+            source = {"metric": metric, "dataset": dataset}
+            calibrations.append(_calibration(members, probabilities, options, judge, language, source))
     return calibrations
 
 
 def _can_be_fitted(items: Sequence[JudgedSample]) -> bool:
-    """Report whether there are enough labels, each with verdicts, and both outside of every fold."""
+    """Report whether a curve can be fitted to these items, and to those outside each fold.
+
+    There have to be enough labels, verdicts for each, and both kinds of labels outside each fold.
+    """
     labels = [item.label for item in items]
     if len(items) < MIN_LABELS or min(labels.count(0), labels.count(1)) < MIN_OF_EACH_LABEL:
         return False
@@ -79,24 +85,30 @@ def _calibration(
     options: Options,
     judge: Judge,
     language: str,
-    dataset: str,
+    source: Mapping[str, str],
 ) -> Calibration:
-    """Fit the calibration to all items; `probabilities` are P(all supported) from the other folds."""
+    """Fit the calibration to all items.
+
+    probabilities  P(all supported) of each item, from the other folds
+    source         the metric and the data set of the labels
+    """
     labels = [item.label for item in items]
     verdicts = [item.verdicts for item in items]
     draws = agreement.Bootstrap(labels, [group(item.row) for item in items])
-    fields = conditions(judge.model["sha256"], options, language, judge.heads(options))
+    sources = Counter(str(user_column(item.row, "source", "")) for item in items)
+    valid_for = conditions(judge.model["sha256"], options, language, judge.heads(options))
+    # A calibration names the model in its field `judge`.
+    del valid_for["model"]
     return Calibration(
-        judge=FittedFor(name=judge.model["name"], sha256=fields.pop("model")),
-        **fields,
+        judge=FittedFor(name=judge.model["name"], sha256=judge.model["sha256"]),
+        **valid_for,
         curve=fit(verdicts, labels),
         fitted_on={
-            "metric": "faithfulness",
-            "dataset": dataset,
+            **source,
             "labels": len(items),
             "supported": sum(labels),
-            "statements": sum(map(len, verdicts)),
-            "sources": dict(Counter(str(user_column(item.row, "source", "")) for item in items)),
+            "statements": sum(len(of_item) for of_item in verdicts),
+            "sources": dict(sources),
             "date": datetime.date.today().isoformat(),
         },
         figures=agreement.rounded(draws.probabilities(probabilities)),

@@ -20,7 +20,7 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, TreeEngine
 from localeval.errors import InputError
 from localeval.fitted import heads
-from localeval.judgements.context import language_of, response_of
+from localeval.judgements.judged_text import language_of, response_of
 from localeval.prompts import LANGUAGES
 from localeval.runs.evaluate import Progress
 from localeval.samples import Sample

@@ -61,9 +61,9 @@ def account(text: str, question: str = "") -> Account:
 
     The reasons why a stretch is not judged are true by content:
 
-    repeats   a heading, title or lead-in with no word but words of the question or the text right below it;
+    repeats   a heading, title or lead-in with only words of the question or the text right below it;
               the header of a table, whose names stand in each row
-    frames    a heading, title or lead-in with no word but those about the response itself ("Summary", "步骤")
+    frames    a heading, title or lead-in with only words about the response itself ("Summary", "步骤")
     courtesy  a whole sentence of courtesy ("I hope this helps!")
     question  asks, and states nothing: all its words are the reader's, the question's or the text's own
     refusal   says only that the contexts do not tell

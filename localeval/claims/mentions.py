@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from localeval.text.citation_marks import FORMS as CITATION_MARKS
 from localeval.text.script import UNIFIED_HAN
 from localeval.text.word_lists import read_lists
 
@@ -38,6 +39,7 @@ _SOURCE_NAME = (
     rf"|[A-Za-z.’'-]{{1,20}}(?: [A-Za-z.’'-]{{1,20}}){{0,2}}|[《]?[{UNIFIED_HAN}]{{1,8}}[》]?)\s*"
 )
 _FORMS = (
+    CITATION_MARKS,
     # A link.
     r"\[\[?\^?[0-9]{1,3}\]?\]\([^()\s]{1,300}\)",
     # Of a chat model or a RAG system; a year in brackets is an editor's word.
@@ -74,7 +76,7 @@ _MENTION = re.compile("|".join(_FORMS), re.IGNORECASE)
 _PARAGRAPH = re.compile(
     rf"\b(?:paragraphs?)\s*(?:#\s*)?{_SOURCE_NUMBERS}|第\s*[0-9]{{1,2}}\s*[段篇]", re.IGNORECASE
 )
-# "(1) tea and (2) salt": numbers in brackets that go on from one another count items.
+# "(1) tea and (2) salt": numbers in brackets that go on from one another are of items.
 _ITEM_NUMBER = re.compile(r"(?<![A-Za-z0-9_])[(（]([0-9]{1,2})[)）](?=\s*[^\W\d_])")
 _DIGITS = re.compile("[0-9]+")
 _FULL_WIDTH_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")

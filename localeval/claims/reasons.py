@@ -89,7 +89,7 @@ class Reasons:
         return self._list_marks.take(unit.text)
 
     def _asks_what_is_known(self, unit: Unit) -> bool:
-        """Return whether a question has only words of the reader, of the user's question and around it."""
+        """Return whether a question has only words of who asks, of the question, or of the text around it."""
         plain = without_marks(unit.text)
         known = self._question.known
         if unit.is_followed:

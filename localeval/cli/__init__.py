@@ -83,7 +83,11 @@ def commands(context: click.Context) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command; every expected error is one line on stderr and an exit code, never a traceback."""
+    """Run a command. Returns where the exit code is 0, else raises SystemExit.
+
+    Every expected error is one line on stderr, never a traceback. In a program of your own,
+    `main(["report", "runs/data"])` knows what the program registered.
+    """
     attempts_before = attempts()
     words = sys.argv[1:] if arguments is None else arguments
     _prepare_streams()

@@ -4,6 +4,7 @@ A judgement of your own is a class in one file: its inputs, its record, the prom
 """
 
 from localeval.judgements import (
+    citations,
     needed_sentences,
     questions,
     reading,
@@ -17,13 +18,14 @@ from localeval.judgements.base import (
     JUDGEMENTS,
     AnyJudgement,
     Choices,
+    Failure,
     Inputs,
     Judgement,
     Models,
+    Record,
     Records,
     register_judgement,
 )
-from localeval.judgements.context import Failure, Record
 from localeval.judgements.making import ask, make_records, most_windows, with_needs
 from localeval.prompts import PromptBySha256, PromptForm
 
@@ -40,6 +42,7 @@ __all__ = [
     "Record",
     "Records",
     "ask",
+    "citations",
     "make_records",
     "most_windows",
     "needed_sentences",

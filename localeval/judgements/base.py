@@ -6,16 +6,16 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from localeval.auxiliary.models import AuxiliaryModels
 from localeval.engine.interface import EmbeddingModel, EntailmentModel, TreeEngine
 from localeval.errors import InputError
-from localeval.fitted.curves import Curves
+from localeval.fitted.curves import Curve, Curves
 from localeval.fitted.heads import Head
-from localeval.judgements.context import Record
+from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.options import Options
 from localeval.prompts import PromptForm, register_prompt
 from localeval.samples import Sample
@@ -25,6 +25,49 @@ from localeval.text.display import shorten, suggested
 AnsweredBy = Literal["judge", "embedder", "classifier"]
 Records = Mapping[str, Any]
 """Judgement -> its record, or the `Failure` that is in its place."""
+
+
+class Record(BaseModel):
+    """Base of the records: frozen values that the journal stores as JSON.
+
+    decides   what its decisions are about
+    texts_of  the sample's field of which they decide texts; "" for several, or none
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    decides: ClassVar[Kind] = "other"
+    texts_of: ClassVar[str] = ""
+
+    def calibrated(self, curve: Curve) -> Self:  # noqa: ARG002 (for subclasses)
+        """Return the record with calibrated probabilities; by default they stay as they are."""
+        return self
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:  # noqa: ARG002 (for subclasses)
+        """List what was decided, in the form that every report reads; by default nothing."""
+        return ()
+
+    def column(self, judgement: str) -> str:  # noqa: ARG002 (for subclasses)
+        """Return the sample's field of which the judgement of this name decides texts; see `texts_of`."""
+        return self.texts_of
+
+    def failure(self) -> str:
+        """Return why the judgement failed, or ""."""
+        return ""
+
+
+class Failure(Record):
+    """A judgement that could not be made: a reason code, and details where the code is not enough."""
+
+    failed: Literal["context_too_long", "engine_error", "no_head", "timeout", "worker_lost"]
+    detail: str = ""
+
+    def failure(self) -> str:
+        return self.detail or self.failed
+
+
+class NoHead(Exception):
+    """Raised when a judgement needs a head and none was fitted for the judge in that language."""
 
 
 class Inputs(BaseModel):
@@ -158,3 +201,22 @@ def register_judgement(judgement: J) -> J:
         register_prompt(form)
     JUDGEMENTS[name] = judgement
     return judgement
+
+
+def own_judgements() -> list[AnyJudgement]:
+    """Return the registered judgements that are a caller's own, for another process to register.
+
+    Raises InputError for one whose class another process can't find.
+    """
+    own = [judgement for judgement in JUDGEMENTS.values() if not _is_built_in(judgement)]
+    for judgement in own:
+        if "<locals>" in type(judgement).__qualname__:
+            raise InputError(
+                f"workers can't make the judgement {judgement.name}, as its class stands in a function; move "
+                "it to the top of its module, or judge without workers."
+            )
+    return own
+
+
+def _is_built_in(judgement: AnyJudgement) -> bool:
+    return type(judgement).__module__.startswith("localeval.")

@@ -15,7 +15,7 @@ from localeval.claims.replaceable_values import CELL, Replaceable, replaceable_v
 from localeval.engine.interface import ContextTooLong, TreeEngine
 from localeval.fitted.heads import context_text, question_text
 from localeval.fitted.logits import sigmoid
-from localeval.judgements.context import Record
+from localeval.judgements.base import Record
 
 _MARGIN_DECIMALS = 4  # further digits tell nothing
 

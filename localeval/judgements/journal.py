@@ -22,8 +22,7 @@ from typing import Any, BinaryIO
 from pydantic_core import to_json
 
 from localeval.errors import FolderError, InputError
-from localeval.judgements.base import JUDGEMENTS, AnyJudgement, Inputs
-from localeval.judgements.context import Failure, Record
+from localeval.judgements.base import JUDGEMENTS, AnyJudgement, Failure, Inputs, Record
 from localeval.samples import Sample
 from localeval.system.files import parsing, sync_folder
 from localeval.system.locks import left_over_lock, lock_file
@@ -257,11 +256,14 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.lines is not None:
-            with suppress(OSError):
-                os.fsync(self._file.fileno())
-            self.lines.reader = None
-            self._open_files.close()
+        if self.lines is None:
+            # It is in memory, and has no files.
+            return
+        with suppress(OSError):
+            os.fsync(self._file.fileno())
+        # From here on a lookup opens the file itself.
+        self.lines.reader = None
+        self._open_files.close()
 
 
 def find(journal: Journal | JournalFile, judgement: AnyJudgement, key: str) -> Record | None:

@@ -6,8 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from localeval.engine.interface import ContextTooLong, EngineError
-from localeval.judgements.base import JUDGEMENTS, AnyJudgement, Inputs, Models, Records
-from localeval.judgements.context import Failure, NoHead, Record
+from localeval.judgements.base import (
+    JUDGEMENTS,
+    AnyJudgement,
+    Failure,
+    Inputs,
+    Models,
+    NoHead,
+    Record,
+    Records,
+)
 from localeval.samples import Sample
 
 KeyedRecord = tuple[Record, str]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from localeval.claims.evidence import Evidence, context_sentences
-from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
-from localeval.judgements.context import Record
+from localeval.judgements.base import Choices, Inputs, Judgement, Models, Record, Records, register_judgement
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.replies import YesOrNo, probability_of_yes
 from localeval.judgements.windows import MAX_SHOWN_CHARACTERS, ask_in_windows

@@ -13,8 +13,7 @@ from localeval.claims.foreign_words import decision_of, foreign_word
 from localeval.claims.question_words import content_terms
 from localeval.engine.interface import TreeEngine
 from localeval.judgements import statements
-from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
-from localeval.judgements.context import Record
+from localeval.judgements.base import Choices, Inputs, Judgement, Models, Record, Records, register_judgement
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.judged_text import JudgedText
 from localeval.prompts import Prompt, PromptBySha256, PromptForm, PromptPrefix

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
+from localeval.judgements.base import Choices, Inputs, Judgement, Models, Record, Records, register_judgement
 from localeval.judgements.calibration import calibrate
-from localeval.judgements.context import Record, language_of
 from localeval.judgements.deciders import ASKED_PROMPT, MAX_REASON_TOKENS
+from localeval.judgements.judged_text import language_of
 from localeval.judgements.replies import YesOrNo
 from localeval.judgements.support import Verdict
 from localeval.judgements.windows import windows

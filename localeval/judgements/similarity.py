@@ -13,10 +13,11 @@ from localeval.judgements.base import (
     Inputs,
     Judgement,
     Models,
+    Record,
     Records,
     register_judgement,
 )
-from localeval.judgements.context import Record, language_of
+from localeval.judgements.judged_text import language_of
 from localeval.judgements.questions import Drawn
 from localeval.options import Options
 from localeval.samples import Sample

@@ -12,13 +12,13 @@ from localeval.judgements.base import (
     Inputs,
     Judgement,
     Models,
+    Record,
     Records,
     register_judgement,
 )
-from localeval.judgements.context import Record, UnjudgedText
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.duplicates import without_duplicates
-from localeval.judgements.judged_text import Column, JudgedText
+from localeval.judgements.judged_text import Column, JudgedText, UnjudgedText
 from localeval.judgements.reading import is_read
 from localeval.judgements.statement_filter import StatementFilter
 from localeval.judgements.statement_filter import StatementsReply as StatementsReply

@@ -17,11 +17,11 @@ from localeval.judgements.base import (
     Inputs,
     Judgement,
     Models,
+    Record,
     Records,
     register_judgement,
 )
 from localeval.judgements.bindings import Binding
-from localeval.judgements.context import Record, texts_of
 from localeval.judgements.deciders import (
     ASKED_PROMPT,
     MAX_CLOSEST,
@@ -35,6 +35,7 @@ from localeval.judgements.deciders import (
     choose_decider,
 )
 from localeval.judgements.decision import Decision, DecisionContext, Kind
+from localeval.judgements.judged_text import texts_of
 from localeval.judgements.statements import SentenceStatements, StatementsRecord, column_of
 from localeval.options import Options
 from localeval.samples import Sample

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 from localeval.claims.foreign_words import only_repeats
 from localeval.engine.interface import ContextTooLong, TreeEngine
-from localeval.judgements.base import Choices, Inputs, Judgement, Models, Records, register_judgement
-from localeval.judgements.context import Record, response_of
+from localeval.judgements.base import Choices, Inputs, Judgement, Models, Record, Records, register_judgement
 from localeval.judgements.decision import Decision, DecisionContext, Kind
+from localeval.judgements.judged_text import response_of
 from localeval.judgements.replies import YesOrNo, probability_of_yes
 from localeval.judgements.windows import windows
 from localeval.prompts import PromptBySha256, PromptForm
@@ -34,21 +34,27 @@ class UsefulRecord(Record):
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List whether each context is useful; of one that only repeats the question, no model was asked."""
         texts = context.sample.retrieved_contexts or []
+        judged = zip(texts, self.contexts, strict=False)
         return tuple(
-            Decision(
-                text=text,
-                label="useful",
-                probability=probability,
-                is_yes=probability >= context.threshold,
-                threshold=context.threshold,
-                unjudged="repeats" if i in self.repeats else "",
-                column="retrieved_contexts",
-                context=i,
-                start=0,
-                end=len(text),
-                against=self.against,
-            )
-            for i, (text, probability) in enumerate(zip(texts, self.contexts, strict=False))
+            self._decision(i, text, probability, context.threshold)
+            for i, (text, probability) in enumerate(judged)
+        )
+
+    def _decision(self, i: int, text: str, probability: float, threshold: float) -> Decision:
+        """Return the decision on context `i`."""
+        only_repeats_question = i in self.repeats
+        return Decision(
+            text=text,
+            label="useful",
+            probability=probability,
+            is_yes=probability >= threshold,
+            threshold=threshold,
+            unjudged="repeats" if only_repeats_question else "",
+            column="retrieved_contexts",
+            context=i,
+            start=0,
+            end=len(text),
+            against=self.against,
         )
 
 

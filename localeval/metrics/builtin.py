@@ -26,6 +26,7 @@ register(
         by_default=True,
         baseline="lexical precision",
         agreement="calibration of full_support",
+        fits_calibration=True,
     )
 )
 register(

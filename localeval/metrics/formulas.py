@@ -38,7 +38,7 @@ def why_none(records: Records, judgement: str = "statements") -> str:
     The reason of all its parts, if it is one and has a meaning for a whole response; else "nothing_judged".
     "no_statements" for a response without words.
 
-    >>> from localeval.judgements.context import UnjudgedText
+    >>> from localeval.judgements.judged_text import UnjudgedText
     >>> from localeval.judgements.statements import StatementsRecord
     >>> greeting = UnjudgedText(text="Hello!", start=0, end=6, reason="courtesy")
     >>> why_none({"statements": StatementsRecord(sentences=(), language="en", unjudged=(greeting,))})

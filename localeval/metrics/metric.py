@@ -34,6 +34,7 @@ class Metric:
     by_default        whether `evaluate` computes it if no metric is named, as far as columns and models allow
     baseline          the score without a model that a judge card compares it with
     agreement         which shipped figures of agreement with people belong to this metric
+    fits_calibration  whether a judge card of it fits a calibration to the verdicts of `support`
     aliases           other names that `evaluate` and the command line take for it
     """
 
@@ -52,6 +53,7 @@ class Metric:
     by_default: bool = False
     baseline: Baseline = "question overlap"
     agreement: Agreement | None = None
+    fits_calibration: bool = False
     aliases: tuple[str, ...] = ()
 
 

@@ -9,9 +9,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from localeval.fitted.curves import Curves
+from localeval.judgements.base import Record
 from localeval.judgements.calibration import calibrate
-from localeval.judgements.context import Record, count_unjudged
 from localeval.judgements.decision import DecisionList, list_decisions
+from localeval.judgements.judged_text import count_unjudged
 from localeval.metrics import Metric, Score
 from localeval.metrics.summary import compute_all
 from localeval.options import Options

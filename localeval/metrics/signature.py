@@ -69,29 +69,29 @@ class Signature(BaseModel):
         """Check the entries that a reader of a stored signature uses."""
         lacking = self._lacking_entry()
         if lacking:
-            raise ValueError(f"the signature is incomplete ({lacking})")
+            raise ValueError(f"the signature is incomplete ({lacking!r})")
         return self
 
     def _lacking_entry(self) -> str:
-        """Return the first entry that is missing or of another type, as "judge.sha256"; "" without one."""
+        """Return the first entry that is missing or of another type, as "sha256"; "" without one."""
         for name in _MODELS:
             model = getattr(self, name)
             if not model and name != "judge":
                 continue
             if "name" not in model:
-                return f"{name}.name"
+                return "name"
             sha256 = model.get("sha256")
             if not (isinstance(sha256, str) and sha256.isascii()):
-                return f"{name}.sha256"
+                return "sha256"
         for name in ("n_ctx", "n_threads"):
             if name not in self.engine:
-                return f"engine.{name}"
+                return name
         if "llama-cpp-python" not in self.packages:
-            return "packages.llama-cpp-python"
+            return "llama-cpp-python"
         if not isinstance(self.options.get("threshold", 0.5), int | float):
-            return "options.threshold"
+            return "threshold"
         if "support" in self.judgements and "support_by" not in self.options:
-            return "options.support_by"
+            return "support_by"
         return ""
 
     @property

@@ -13,7 +13,7 @@ from localeval.errors import InputError
 from localeval.fitted.curves import Curves
 from localeval.judgements import Failure
 from localeval.judgements.calibration import calibrate
-from localeval.judgements.context import response_of
+from localeval.judgements.judged_text import response_of
 from localeval.metrics.metric import Metric, find_metric
 from localeval.metrics.score import Score
 from localeval.options import Options

@@ -28,7 +28,7 @@ class Number(NamedTuple):
     """A number in a text.
 
     start, end  its place in the text
-    written     its digits as the text has them, without commas and leading zeros; of a word in digits
+    written     its digits as in the text, without commas and leading zeros; of a word, its value in digits
     readings    what it may mean, the likeliest first
     in_words    whether it has no digit
     name        the word that it is a part of ("gpt4" for GPT-4), or ""
@@ -44,6 +44,11 @@ class Number(NamedTuple):
     name: str = ""
     claims: bool = True
     gives: tuple[Value, ...] = ()
+
+    @property
+    def likeliest_value(self) -> Value:
+        """The value of the likeliest reading; the first, where that reading has several."""
+        return self.readings[0][0]
 
     def known_values(self) -> tuple[Value, ...]:
         """Return the values that a text with this number has."""

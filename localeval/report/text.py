@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from localeval.judgements.context import language_of
 from localeval.judgements.decision import (
     DecisionList,
     decided_in,
@@ -21,6 +20,7 @@ from localeval.judgements.decision import (
     list_unjudged,
     max_windows,
 )
+from localeval.judgements.judged_text import language_of
 from localeval.metrics import METRICS
 from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.score import Score, explain

@@ -107,7 +107,7 @@ class Actor(Worker):
         settings = judge.engine.settings
         gpus = 1 if settings.n_gpu_layers else 0
         remote: Any = ray.remote(_RemoteJudge).options(num_cpus=settings.n_threads, num_gpus=gpus)
-        self._actor = remote.remote(judge.loader, judge.model["sha256"], is_offline())
+        self._actor = remote.remote(judge.loader_for_workers(), judge.model["sha256"], is_offline())
 
     def wait_until_started(self) -> None:
         """Wait until the cluster has room for the actor. Raises WorkerLost where it can't be started."""
@@ -123,8 +123,10 @@ class Actor(Worker):
     def judge(self, task: SampleTask, on_entry: OnEntry) -> TaskResult:
         try:
             if task.timeout is not None:
-                self._take(self._actor.load_models.remote(task), None)
-            answer, entries = self._take(self._actor.judge.remote(task), task.seconds_to_answer())
+                # Beforehand, as the time limit of a sample does not count the loading of the models.
+                self._take(self._actor.load_models.remote(task), seconds=None)
+            judged = self._actor.judge.remote(task)
+            answer, entries = self._take(judged, task.seconds_to_answer())
         except self._ray.exceptions.GetTimeoutError as error:
             raise WorkerHangs from error
         except self._ray.exceptions.RayError as error:
@@ -135,7 +137,10 @@ class Actor(Worker):
         return cast("TaskResult", answer)
 
     def _take(self, reference: Any, seconds: float | None) -> Any:
-        """Wait for a result, so long at most. Raises Ray's errors, or what the judging raised."""
+        """Wait for a result, at most `seconds`, or without end for None.
+
+        Raises Ray's errors, or what the judging raised.
+        """
         result = self._ray.get(reference, timeout=seconds)
         if isinstance(result, RemoteError):
             raise result.as_exception()

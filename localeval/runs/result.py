@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from localeval.errors import InputError
-from localeval.judgements.context import Record
+from localeval.judgements.base import Record
 from localeval.judgements.decision import find_differing
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score

@@ -138,7 +138,7 @@ class ProcessWorker(Worker):
         context = multiprocessing.get_context("spawn")
         try:
             self._pipe, worker_end = context.Pipe()
-            arguments = (worker_end, judge.loader, is_offline())
+            arguments = (worker_end, judge.loader_for_workers(), is_offline())
             self._process = context.Process(target=_serve, args=arguments, daemon=True)
             self._process.start()
         except OSError as error:

@@ -68,7 +68,7 @@ def _phrases(name: str) -> tuple[str, ...]:
 
 
 def _all_courtesy_words(line: str) -> bool:
-    """Return whether a line in lower case has no word but words of courtesies."""
+    """Return whether a line in lower case has only words of courtesies."""
     listed = words_of("courtesy_words")
     unlisted = LATIN_WORD.sub(lambda word: " " if word[0] in listed else word[0], line)
     for run in WORD.findall(unlisted):

@@ -47,7 +47,7 @@ _BEFORE_SPEECH = _CONTINUATION_MARKS | _END_MARKS | frozenset(" \u3000")
 
 
 def drop_false_ends(line: str, ends: list[int], script_name: str) -> list[int]:
-    """Return the `ends` at which a sentence ends, each behind its closing marks and footnotes.
+    """Return the true ends among `ends`, each behind its closing marks and footnotes.
 
     ends  in order, the last at the line's length, which stays
     """

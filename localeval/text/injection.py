@@ -138,6 +138,6 @@ def _expanded(pattern: str | list[str]) -> str:
 
 @lru_cache
 def _replaced() -> dict[int, str]:
-    """Map letters that look like others, and traditional characters, to the characters of the patterns."""
+    """Map letters that look like others, and traditional characters, to the letters of the patterns."""
     pairs = " ".join(read_lists("text", "injection")["replaced"].values()).split()
     return {ord(pair[0]): pair[1] for pair in pairs}

@@ -48,7 +48,8 @@ def find_rows(text: str, question: str = "") -> list[Row]:
         position += len(line) + 1
     i = 0
     while i + 1 < len(lines):
-        header, rule = lines[i][1], lines[i + 1][1]
+        header = lines[i][1]
+        rule = lines[i + 1][1]
         if "|" in header and "|" in rule and _RULE.fullmatch(rule.rstrip()) and has_words(header):
             end = i + 2
             while end < len(lines) and "|" in lines[end][1]:

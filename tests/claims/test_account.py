@@ -241,6 +241,7 @@ WIE = "怎么烤面包？"
         ("Would you like to know more about bread? Mix it.", HOW, "question"),
         ("How do I bake bread?\nMix it.", HOW, "question"),
         ("您还想了解什么？揉面。", WIE, "question"),
+        ("Would you like to know more? [3]", HOW, "question"),
         ("The price is not mentioned in the passages. Mix it.", HOW, "refusal"),
         ("Unfortunately, I cannot answer that from the documents.", HOW, "refusal"),
         ("The documents do not say who won in 1998.", "Who won in 1998?", "refusal"),

@@ -84,19 +84,19 @@ def test_a_fitted_sentence_is_as_likely_as_an_answer_that_consists_of_it() -> No
     assert fitted.of_answer([0.4, 3.0]) < sigmoid(0.4)
 
 
-SHAPES = [
-    ('"overlap": [0.0, 0.0, 0.0, 0.0, 0.0]', '"overlap": [0.0]'),
-    ('"layer": 0', '"layer": 1000000'),
-    ('"bias": 1.0', '"bias": 1e308'),
-    ('"bias": 1.0', '"bias": Infinity'),
-    ('"states": [1.0]', '"states": []'),
-    ('"slope": 1.0', '"slope": -1.0'),
-    ('"slope": 1.0', '"slope": 0.0'),
-    ('"sharpness": 1.0', '"sharpness": 0'),
-]
-
-
-@pytest.mark.parametrize(("number", "other"), SHAPES)
+@pytest.mark.parametrize(
+    ("number", "other"),
+    [
+        pytest.param('"overlap": [0.0, 0.0, 0.0, 0.0, 0.0]', '"overlap": [0.0]', id="short overlap"),
+        pytest.param('"layer": 0', '"layer": 1000000', id="layer of no model"),
+        pytest.param('"bias": 1.0', '"bias": 1e308', id="huge bias"),
+        pytest.param('"bias": 1.0', '"bias": Infinity', id="infinite bias"),
+        pytest.param('"states": [1.0]', '"states": []', id="no weights"),
+        pytest.param('"slope": 1.0', '"slope": -1.0', id="negative slope"),
+        pytest.param('"slope": 1.0', '"slope": 0.0', id="flat slope"),
+        pytest.param('"sharpness": 1.0', '"sharpness": 0', id="no sharpness"),
+    ],
+)
 def test_a_file_with_numbers_that_no_fit_gives_is_refused(number: str, other: str) -> None:
     text = file_text([head()])
     assert number in text

@@ -7,9 +7,10 @@ import pytest
 from localeval import Sample
 from localeval.claims.evidence import Evidence
 from localeval.judgements import Failure
+from localeval.judgements.base import Record
 from localeval.judgements.bindings import Binding
-from localeval.judgements.context import Record, UnjudgedText
 from localeval.judgements.decision import Decision, DecisionList, find_differing, list_decisions
+from localeval.judgements.judged_text import UnjudgedText
 from localeval.judgements.needed_sentences import NeededRecord, NeededSentence
 from localeval.judgements.questions import Drawn, QuestionsRecord
 from localeval.judgements.reading import GroundingRecord, ReadSentence

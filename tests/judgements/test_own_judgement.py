@@ -35,6 +35,7 @@ from localeval.prompts import PROMPTS
 from localeval.testing import FakeEngine, fake_judge
 from localeval.text.language import language
 from tests.commands import said
+from tests.steady import SteadyEngine, steady_judge
 
 ENGLISH = """
 version = "1"
@@ -145,6 +146,23 @@ def test_its_records_are_in_the_journal_and_are_scored_again_without_a_model(tmp
     assert len(engine.calls) == 2
     again = rescore(tmp_path, threshold=0.8)
     assert [scores["politeness"].value for scores in again.scores] == [0.0, 0.0]
+
+
+def test_workers_make_it_too(tmp_path: Path) -> None:
+    alone = evaluate(SAMPLES, ["politeness"], steady_judge(SteadyEngine()))
+    by_workers = evaluate(SAMPLES, ["politeness"], steady_judge(SteadyEngine()), tmp_path, workers=2)
+    assert by_workers.scores == alone.scores
+    assert [scores["politeness"].status for scores in by_workers.scores] == ["scored", "scored"]
+
+
+def test_workers_can_not_make_one_whose_class_stands_in_a_function() -> None:
+    class LocalPolite(Polite):
+        pass
+
+    register_judgement(LocalPolite())
+    judge = steady_judge(SteadyEngine())
+    message = said(InputError, evaluate, SAMPLES, ["politeness"], judge, workers=2)
+    assert "can't make the judgement polite, as its class stands in a function" in message
 
 
 def test_the_signature_names_it_and_its_prompts() -> None:

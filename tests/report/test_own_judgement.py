@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from localeval import Result
-from localeval.judgements.context import Record
+from localeval.judgements.base import Record
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.report import html
 from localeval.report.tables import statements_csv

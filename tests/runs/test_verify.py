@@ -112,7 +112,7 @@ def test_an_error_is_left_out_and_no_difference(tmp_path: Path, monkeypatch: pyt
     assert "'engine_error'" in verify(run, judge=fake_judge(FakeEngine([error]))).difference
     again = verify(run, judge=fake_judge(FakeEngine([{"verdict": 0.75}])))
     assert again == Verified(again=1, judged=1, left_out=1)
-    monkeypatch.setattr("localeval.runs.verify.verify", lambda *_, **__: again)
+    monkeypatch.setattr("localeval.cli.runs.verify", lambda *_, **__: again)
     done = localeval("verify", run, cwd=run)
     assert (done.returncode, "1 left out" in done.stdout) == (0, True)
 

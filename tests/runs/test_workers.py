@@ -19,7 +19,7 @@ import pytest
 from localeval import METRICS, Judge, Result, Sample, evaluate, offline
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError, ModelMissing
-from localeval.judgements.context import Failure
+from localeval.judgements.base import Failure
 from localeval.judgements.journal import JOURNAL, Journal, JournalFile
 from localeval.metrics.sample_result import SampleResult
 from localeval.options import Options

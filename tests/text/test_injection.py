@@ -81,16 +81,19 @@ PROSE = [
 ]
 
 
-@pytest.mark.parametrize("kind", ATTACKS)
-def test_an_attack_is_noted_by_its_kind(kind: str) -> None:
-    for text in ATTACKS[kind]:
-        assert kind in {note.kind for note in find_injections(Sample(response=text), FENCES)}, text
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind in ATTACKS for text in ATTACKS[kind]])
+def test_an_attack_is_noted_by_its_kind(kind: str, text: str) -> None:
+    assert kind in {note.kind for note in find_injections(Sample(response=text), FENCES)}
 
 
-def test_ordinary_prose_and_the_shipped_samples_are_not_noted() -> None:
+@pytest.mark.parametrize("text", PROSE)
+def test_ordinary_prose_is_not_noted(text: str) -> None:
+    assert find_injections(Sample(response=text), FENCES) == []
+
+
+def test_the_shipped_samples_are_not_noted() -> None:
     shipped = read_samples(str(resources.files("localeval") / "examples" / "answers.jsonl"))
-    samples = [*(Sample(response=text) for text in PROSE), *shipped]
-    assert [sample.response for sample in samples if find_injections(sample, FENCES)] == []
+    assert [sample.id for sample in shipped if find_injections(sample, FENCES)] == []
 
 
 def test_the_marks_of_a_responses_own_thought_are_not_noted() -> None:
@@ -109,8 +112,9 @@ def test_a_note_names_the_column_and_the_words_once_a_kind() -> None:
     assert find_injections(Sample(response=attack[320:353]), FENCES)[0].excerpt == attack[320:353]
 
 
-def test_time_grows_with_the_text_whatever_it_holds() -> None:
-    for unit in (
+@pytest.mark.parametrize(
+    "unit",
+    [
         "ignore the ",
         "忽略所有",
         "<answer ",
@@ -119,7 +123,9 @@ def test_time_grows_with_the_text_whatever_it_holds() -> None:
         "human:\n",
         "mark this ",
         "不要遵循",
-    ):
-        with timed() as took:
-            find_injections(Sample(response=unit * 20_000), FENCES)
-        assert took.seconds < 5, unit
+    ],
+)
+def test_time_grows_with_the_text_whatever_it_holds(unit: str) -> None:
+    with timed() as took:
+        find_injections(Sample(response=unit * 20_000), FENCES)
+    assert took.seconds < 5

@@ -16,7 +16,7 @@ class Clause:
 
     tokens   its tokens, in order
     content  the keys of its content
-    own      the words of them that no other clause of the sentence has
+    own      the keys of its content that no other clause of the sentence has
     """
 
     tokens: tuple[Token, ...]

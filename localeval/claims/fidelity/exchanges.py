@@ -199,7 +199,7 @@ def _keeps_order_of_passive(passive: Sequence[Token], active: Sequence[Token]) -
 
 
 def _stated_in(known: frozenset[str], statement: Sequence[Token]) -> bool:
-    """Return whether a statement has no content but the content of a clause, apart from names."""
+    """Return whether all content of a statement, apart from names, is known from a clause."""
     return all(token.key in known for token in statement if token.is_content and not token.is_name)
 
 
@@ -248,7 +248,8 @@ def _common_run(clause: Sequence[Token], start: int, statement: Sequence[Token],
 
 def _exchanges_markers(clause: Sequence[Token], statement: Sequence[Token]) -> bool:
     """Return whether two names or numbers have exchanged their prepositions: "from Bonn to Rome"."""
-    before, after = _marked(clause), _marked(statement)
+    before = _marked(clause)
+    after = _marked(statement)
     both = sorted(before.keys() & after.keys())
     changed = [key for key in both if before[key] != after[key]]
     pairs = Counter((before[key], after[key]) for key in changed)
