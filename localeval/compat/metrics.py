@@ -11,10 +11,12 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from localeval.auxiliary.models import AuxiliaryModels
+from localeval.compat.runnable import MetricBase
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
@@ -60,13 +62,56 @@ def as_columns(source: Any) -> Any:
         return source
     dump = getattr(source, "model_dump", None)
     if callable(dump):
-        return {name: value for name, value in dump().items() if value is not None}
+        dumped = dump()
+        if not ALIASES.keys() & dumped:
+            # Another model, such as a message of LangChain; `Sample` refuses it.
+            return source
+        return {name: value for name, value in dumped.items() if value is not None}
     columns = {name: getattr(source, name) for name in ALIASES if hasattr(source, name)}
     return columns or source
 
 
-class OriginalMetric(AbstractContextManager[Any]):
-    """Base class of the metrics.
+CHAIN_NAMES = {
+    "input": "user_input",
+    "result": "response",
+    "context": "retrieved_contexts",
+    "source_documents": "retrieved_contexts",
+}
+"""Names in the output of LangChain's retrieval chains -> the field."""
+
+
+def _of_chain(columns: Any) -> Any:
+    """Read the names of LangChain's chains as fields, and its documents and messages as their texts.
+
+    A field that the columns have under one of its own names stays.
+    """
+    if not isinstance(columns, Mapping):
+        return columns
+    fields = {name: _as_text(value) for name, value in columns.items()}
+    for name, field in CHAIN_NAMES.items():
+        is_given = any(alias in fields for alias in (field, *ALIASES[field]))
+        if name in fields and not is_given:
+            fields[field] = fields[name]
+    return fields
+
+
+def _as_text(value: Any) -> Any:
+    """Return the text of a document or a message of LangChain, also in a list; anything else as it is."""
+    if isinstance(value, list | tuple):
+        return [_as_text(item) for item in value]
+    for name in ("page_content", "content"):
+        text = getattr(value, name, None)
+        if isinstance(text, str):
+            return text
+    return value
+
+
+def _config(callbacks: Any) -> dict[str, Any] | None:
+    return {"callbacks": callbacks} if callbacks else None
+
+
+class OriginalMetric(MetricBase, AbstractContextManager[Any]):
+    """Base class of the metrics, which are Runnables of LangChain where langchain-core is installed.
 
     llm          a `Judge`, which the caller closes; or a catalog name or a path to a GGUF file, which is
                  loaded when it is first needed, shared with other metrics of the same llm, and freed by
@@ -75,12 +120,14 @@ class OriginalMetric(AbstractContextManager[Any]):
     max_retries  accepted, without effect: a reply under a grammar needs no retry
     options      as in `localeval.options.Options`, such as verdict="reasoned" or threshold=0.6
 
-    Inputs are a dict with the original names (query, answer, document_list) or ours, or a sample of localeval
-    or ragas. Raises InputError for an unknown option.
+    Inputs are a dict with the original names (query, answer, document_list), ours, or the names in the output
+    of LangChain's chains (input, context); or a sample of localeval or ragas. Raises InputError for an
+    unknown option.
     """
 
     row: ClassVar[str]  # its name in `localeval.METRICS`
     called: ClassVar[str] = ""  # its original name, if that is different
+    name: str
     columns: ClassVar[tuple[str, ...]]
     embedding_model: EmbeddingModel | Model | None = None
 
@@ -113,24 +160,32 @@ class OriginalMetric(AbstractContextManager[Any]):
         """The column in the result of `evaluate`."""
         return self.name
 
-    def invoke(self, inputs: Any, **options: Any) -> float:
+    # The originals call the first argument `inputs`, and LangChain, which gives it by its place, `input`.
+    def invoke(self, inputs: Any, config: Any = None, **options: Any) -> float:  # type: ignore[override]
         """Score one sample, 0 to 1; nan if the score is undefined or failed, with the reason logged.
 
-        `options` replace the metric's own.
+        config   of LangChain: callbacks, tags, metadata, run_name
+        options  replace the metric's own
         """
+        return self.call_with_config(partial(self._score_and_log, **options), inputs, config)
+
+    async def ainvoke(self, inputs: Any, config: Any = None, **options: Any) -> float:  # type: ignore[override]
+        """Do as `invoke`, in a thread of its own, so that the event loop is not blocked."""
+        score = partial(asyncio.to_thread, self._score_and_log, **options)
+        return await self.acall_with_config(score, inputs, config)
+
+    def single_turn_score(self, sample: Any, callbacks: Any = None) -> float:
+        return self.invoke(sample, _config(callbacks))
+
+    async def single_turn_ascore(
+        self, sample: Any, callbacks: Any = None, timeout: float | None = None
+    ) -> float:
+        return await self.ainvoke(sample, _config(callbacks), timeout=timeout)
+
+    def _score_and_log(self, inputs: Any, **options: Any) -> float:
         sample_result = self.judged(inputs, **options)
         self.log([sample_result])
         return self.number(sample_result.scores[self.column])
-
-    async def ainvoke(self, *arguments: Any, **options: Any) -> float:
-        """Call `invoke` in a thread of its own, so that the event loop is not blocked."""
-        return await asyncio.to_thread(self.invoke, *arguments, **options)
-
-    def single_turn_score(self, sample: Any) -> float:
-        return self.invoke(sample)
-
-    async def single_turn_ascore(self, sample: Any) -> float:
-        return await self.ainvoke(sample)
 
     def judged(self, inputs: Any, timeout: float | None = None, **options: Any) -> SampleResult:
         """Score one sample, and return the score with its records, as `to_original` accepts them.
@@ -138,7 +193,7 @@ class OriginalMetric(AbstractContextManager[Any]):
         If the judgements take more than `timeout` seconds, the score is *failed* (see `RunConfig`).
         """
         settings = self.settings(**options)
-        sample = Sample.read(as_columns(inputs), self.name)
+        sample = Sample.read(_of_chain(as_columns(inputs)), self.name)
         undefined = undefined_reason(self.metric, sample)
         if undefined is not None:
             # No model is loaded for it.
@@ -300,11 +355,25 @@ class AnswerRelevance(OriginalMetric):
             defaults["questions"] = 3
         return super().read({**defaults, **options})
 
-    def invoke(self, inputs: Any, num_of_gen: int | None = None, **options: Any) -> float:
-        """Score one sample, with `num_of_gen` questions instead of the number in the options."""
+    def invoke(self, inputs: Any, config: Any = None, **options: Any) -> float:  # type: ignore[override]
+        """Score one sample, with `num_of_gen` questions instead of the number in the options.
+
+        In the originals that number is the second argument: an integer there is one, and no config.
+        """
+        if isinstance(config, int):
+            return super().invoke(inputs, num_of_gen=config, **options)
+        return super().invoke(inputs, config, **options)
+
+    async def ainvoke(self, inputs: Any, config: Any = None, **options: Any) -> float:  # type: ignore[override]
+        """Do as `invoke`, in a thread of its own, so that the event loop is not blocked."""
+        if isinstance(config, int):
+            return await super().ainvoke(inputs, num_of_gen=config, **options)
+        return await super().ainvoke(inputs, config, **options)
+
+    def _score_and_log(self, inputs: Any, num_of_gen: int | None = None, **options: Any) -> float:
         if num_of_gen is not None:
             options = {"questions": num_of_gen, **options}
-        return super().invoke(inputs, **options)
+        return super()._score_and_log(inputs, **options)
 
     def judge(self) -> Judge:
         judge = super().judge()
