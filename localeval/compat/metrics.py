@@ -13,9 +13,10 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from localeval.auxiliary.models import AuxiliaryModels
+from localeval.compat import missing_names
 from localeval.compat.runnable import MetricBase
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
@@ -29,7 +30,7 @@ from localeval.options import Options
 from localeval.prompts import LANGUAGES
 from localeval.report.text import MAX_NAMED
 from localeval.samples import ALIASES, Sample
-from localeval.text.display import join_some
+from localeval.text.display import join_some, shorten
 
 LOG = logging.getLogger(__name__)
 
@@ -110,6 +111,35 @@ def _config(callbacks: Any) -> dict[str, Any] | None:
     return {"callbacks": callbacks} if callbacks else None
 
 
+class MetricResult(float):
+    """A score as ragas' `score` and `ascore` return it: a number, nan where there is none.
+
+    value   the number
+    reason  why there is none; None where there is one
+
+    >>> MetricResult(0.5), MetricResult(0.5).value + 1
+    (MetricResult(value=0.5), 1.5)
+    """
+
+    reason: str | None
+
+    def __new__(cls, value: float, reason: str | None = None) -> MetricResult:
+        result = super().__new__(cls, value)
+        result.reason = reason
+        return result
+
+    @property
+    def value(self) -> float:
+        return float(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"result": self.value, "reason": self.reason}
+
+    def __repr__(self) -> str:
+        reason = f", reason={self.reason!r}" if self.reason else ""
+        return f"MetricResult(value={self.value}{reason})"
+
+
 class OriginalMetric(MetricBase, AbstractContextManager[Any]):
     """Base class of the metrics, which are Runnables of LangChain where langchain-core is installed.
 
@@ -134,13 +164,30 @@ class OriginalMetric(MetricBase, AbstractContextManager[Any]):
     def __init__(
         self, llm: Judge | Model | None = None, *, name: str = "", max_retries: int = 1, **options: Any
     ) -> None:
+        for option in options:
+            if option in missing_names.OPTIONS:
+                remedy = missing_names.OPTIONS[option]
+                raise InputError(f"{type(self).__name__}: {option} can't be used here; {remedy}.")
         self.llm = llm
         self.name = name or self.called or self.row
         self.max_retries = max_retries
-        self.options = self.read(options)
-        self._own_options = {option: getattr(self.options, option) for option in options}
+        self._own_options: dict[str, Any] = {}
+        self.set_options(**options)
         # Keys in `OPENED`.
         self._models: set[Hashable] = set()
+
+    def set_options(self, **options: Any) -> None:
+        """Set options, as when the metric is made. Raises InputError for an unknown one."""
+        given = {**self._own_options, **options}
+        self.options = self.read(given)
+        self._own_options = {option: getattr(self.options, option) for option in given}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in missing_names.METHODS:
+                raise AttributeError(f"{name} is not available here; {missing_names.METHODS[name]}.")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def read(self, options: Mapping[str, Any]) -> Options:
         """Read options, with the defaults of this metric. Raises InputError for an unknown one."""
@@ -182,6 +229,29 @@ class OriginalMetric(MetricBase, AbstractContextManager[Any]):
     ) -> float:
         return await self.ainvoke(sample, _config(callbacks), timeout=timeout)
 
+    def score(self, **columns: Any) -> MetricResult:
+        """Score one sample, given by its columns: `score(user_input=..., response=...)`."""
+        return self._metric_result(columns)
+
+    async def ascore(self, **columns: Any) -> MetricResult:
+        """Do as `score`, in a thread of its own, so that the event loop is not blocked."""
+        return await asyncio.to_thread(self._metric_result, columns)
+
+    def batch_score(self, inputs: Iterable[Mapping[str, Any]]) -> list[MetricResult]:
+        """Score samples one after the other, each given by its columns."""
+        return [self._metric_result(columns) for columns in inputs]
+
+    async def abatch_score(self, inputs: Iterable[Mapping[str, Any]]) -> list[MetricResult]:
+        """Do as `batch_score`, in a thread of its own, so that the event loop is not blocked."""
+        return await asyncio.to_thread(self.batch_score, inputs)
+
+    def _metric_result(self, columns: Mapping[str, Any]) -> MetricResult:
+        sample_result = self.judged(columns)
+        self.log([sample_result])
+        score = sample_result.scores[self.column]
+        reason = None if score.status == "scored" else f"{score.status} ({score.reason})"
+        return MetricResult(self.number(score), reason)
+
     def _score_and_log(self, inputs: Any, **options: Any) -> float:
         sample_result = self.judged(inputs, **options)
         self.log([sample_result])
@@ -193,7 +263,7 @@ class OriginalMetric(MetricBase, AbstractContextManager[Any]):
         If the judgements take more than `timeout` seconds, the score is *failed* (see `RunConfig`).
         """
         settings = self.settings(**options)
-        sample = Sample.read(_of_chain(as_columns(inputs)), self.name)
+        sample = self.judged_sample(Sample.read(_of_chain(as_columns(inputs)), self.name))
         undefined = undefined_reason(self.metric, sample)
         if undefined is not None:
             # No model is loaded for it.
@@ -201,6 +271,10 @@ class OriginalMetric(MetricBase, AbstractContextManager[Any]):
         judge = self.judge()
         judge.check_requirements([self.metric], settings)
         return self.in_column(judge.score_sample(sample, [self.metric], settings, judge.memory, timeout))
+
+    def judged_sample(self, sample: Sample) -> Sample:
+        """Return the sample as the metric judges it, often as it is."""
+        return sample
 
     def in_column(self, result: SampleResult) -> SampleResult:
         """Return a result with the score under the name of the column, in place of the row's."""
@@ -349,6 +423,15 @@ class AnswerRelevance(OriginalMetric):
         super().__init__(llm, **rest)
         self.embedding_model = embedding_model
 
+    @property
+    def embeddings(self) -> EmbeddingModel | Model | None:
+        """The embedding model, under the name of ragas."""
+        return self.embedding_model
+
+    @embeddings.setter
+    def embeddings(self, model: EmbeddingModel | Model | None) -> None:
+        self.embedding_model = model
+
     def read(self, options: Mapping[str, Any]) -> Options:
         defaults: dict[str, Any] = {"relevance": "draws"}
         if options.get("relevance") == "ragas":
@@ -394,12 +477,29 @@ class AnswerRelevance(OriginalMetric):
 
 
 class FactualCorrectness(OriginalMetric):
-    """F1 (`mode` "f1", with `beta`), "precision" or "recall" of the response against the reference."""
+    """F1 (`mode` "f1", with `beta`), "precision" or "recall" of the response against the reference.
+
+    atomicity, coverage  "high", as all statements of a sentence are judged. Raises InputError for "low"
+    """
 
     row = "factual_correctness"
     columns = ("response", "reference")
 
-    def __init__(self, llm: Judge | Model | None = None, mode: str = "f1", **rest: Any) -> None:
+    def __init__(
+        self,
+        llm: Judge | Model | None = None,
+        mode: str = "f1",
+        *,
+        atomicity: str = "high",
+        coverage: str = "high",
+        **rest: Any,
+    ) -> None:
+        for name, value in {"atomicity": atomicity, "coverage": coverage}.items():
+            if value != "high":
+                raise InputError(
+                    f"factual_correctness: {name} is {shorten(repr(value), 60)}; all statements of a "
+                    "sentence are judged here, so leave it out."
+                )
         super().__init__(llm, mode=mode, **rest)
 
     @property
