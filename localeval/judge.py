@@ -45,6 +45,7 @@ from localeval.judgements.journal import (
     key_of_failure,
     put_failure,
 )
+from localeval.judgements.making import KeyedRecord
 from localeval.metrics import Metric, Score
 from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.signature import (
@@ -136,7 +137,8 @@ class Judge:
         cache_prefix: bool = True,
         **settings: Any,
     ) -> Judge:
-        """Load a catalog name, or the path of a GGUF file of an instruct model; made for Qwen2.5 and Qwen3.
+        """Load a name of `localeval models list`, as `qwen2.5-coder-1.5b` or `ollama:qwen2.5:7b`, or the path
+        of a GGUF file of an instruct model; made for Qwen2.5 and Qwen3.
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
         an `Embedder` and a `Classifier`, which no worker can load. With `cache_prefix`, the computed state of
@@ -146,7 +148,8 @@ class Judge:
         The judge's file is checked and its vocabulary opened now; weights are loaded at the first question.
         A file that is not the catalog's is tried in another process before, once for a machine and settings.
 
-        Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting.
+        Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting or
+        for a model of another program that is not there or can't be opened.
         """
         if not isinstance(model, str | os.PathLike):
             raise InputError(f"judge is {shorten(repr(model), 60)}; give a Judge, a catalog name or a path.")
@@ -184,9 +187,11 @@ class Judge:
         ModelBroken if a model that the metric needs can't be used.
         """
         self._check_open()
-        row, choices = choose_metrics([metric])[0], Options.read(options)
+        [row] = choose_metrics([metric])
+        choices = Options.read(options)
         parsed = Sample.read(sample, "Sample")
-        if (undefined := undefined_reason(row, parsed)) is not None:
+        undefined = undefined_reason(row, parsed)
+        if undefined is not None:
             return undefined
         self.check_requirements([row], choices)
         without_reasons = replace(choices, explain=False)  # a score does not show them
@@ -237,10 +242,9 @@ class Judge:
         """
         with self._lock:
             choices = self.choices(required, options)
-            models = Models(self.engine, self.auxiliary_models)
             clock = _Clock(timeout)
 
-            def make(judgement: AnyJudgement, sample: Sample, records: Records) -> tuple[Record, str]:
+            def make(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord:
                 inputs = judgement.inputs(sample, records, choices)
                 key = self.key(judgement, inputs)
                 stored = find_final(journal, judgement, key)
@@ -249,23 +253,28 @@ class Judge:
                 if timeout is not None and not clock.started:
                     self.load_models(required, options)
                 clock.start()
-                if clock.has_passed():
-                    failure = clock.failure()
-                    return failure, put_failure(journal, judgement, key, sample, failure)
-                spent_before = self.engine.spent
-                start = time.perf_counter()
-                record = ask(judgement, inputs, models)
-                own_key = key if is_final(record) else key_of_failure(key, sample)
-                seconds = round(time.perf_counter() - start, 3)
-                spent = self.engine.spent.since(spent_before)
-                cost = {"seconds": seconds, "tokens": spent.total, "spent": spent._asdict()}
-                journal.put(own_key, judgement.name, sample.id, record.model_dump(mode="json"), cost)
-                if is_final(record) and clock.has_passed():
-                    failure = clock.failure()
-                    return failure, put_failure(journal, judgement, key, sample, failure)
-                return record, own_key
+                if not clock.has_passed():
+                    record, own_key = self._ask(judgement, inputs, key, sample, journal)
+                    if not is_final(record) or not clock.has_passed():
+                        return record, own_key
+                failure = clock.failure()
+                return failure, put_failure(journal, judgement, key, sample, failure)
 
             return make_records(sample, required, make)
+
+    def _ask(
+        self, judgement: AnyJudgement, inputs: Inputs, key: str, sample: Sample, journal: Journal
+    ) -> KeyedRecord:
+        """Make a record and write it, with what it cost, to the journal."""
+        spent_before = self.engine.spent
+        start = time.perf_counter()
+        record = ask(judgement, inputs, Models(self.engine, self.auxiliary_models))
+        seconds = round(time.perf_counter() - start, 3)
+        spent = self.engine.spent.since(spent_before)
+        cost = {"seconds": seconds, "tokens": spent.total, "spent": spent._asdict()}
+        own_key = key if is_final(record) else key_of_failure(key, sample)
+        journal.put(own_key, judgement.name, sample.id, record.model_dump(mode="json"), cost)
+        return record, own_key
 
     def load_models(self, required: Sequence[str], options: Options) -> None:
         """Load the models that these judgements ask, which are else loaded at the first question."""

@@ -115,9 +115,10 @@ class Call:
 class FakeEngine(TreeEngine):
     """An engine that returns queued answers in order, one per item; AssertionError when they run out.
 
-    An answer is a dict of the schema's fields. For a `Literal` field it may be a probability instead of an
-    option: {"verdict": 0.9} is the first option with 0.9. An exception in the queue is raised. A "token"
-    is a character here. `calls` records the calls.
+    `FakeEngine([])` is for what asks nothing, such as statements that are sentences. An answer is a dict of
+    the schema's fields. For a `Literal` field it may be a probability instead of an option: {"verdict": 0.9}
+    is the first option with 0.9. An exception in the queue is raised. A "token" is a character here. `calls`
+    records the calls.
 
     `likelihoods` maps texts to their log-probability as a response, 0 for any other text.
     """

@@ -78,14 +78,15 @@ JUDGE = option(
     "model",
     default=DEFAULT_JUDGE,
     show_default=True,
-    help="A catalog name, or the path of a GGUF file of an instruct model; made for Qwen2.5 and Qwen3.",
+    help="A name of `localeval models list`, as ollama:qwen2.5:7b, or the path of a GGUF file of an instruct "
+    "model; made for Qwen2.5 and Qwen3.",
 )
 EMBEDDER = option(
     "--embedder",
     default=DEFAULT_EMBEDDER,
     show_default=True,
-    help="For answer_relevance: a catalog name, or the path of a folder; auto is bge-m3 if it is here, else "
-    "a smaller one that is.",
+    help="For answer_relevance: a name of `localeval models list`, or the path of a folder; auto is bge-m3 "
+    "if it is here, else a smaller one that is.",
 )
 CLASSIFIER = option(
     "--classifier",

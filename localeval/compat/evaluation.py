@@ -318,18 +318,20 @@ def _folders(output: Path, metrics: Sequence[OriginalMetric], samples: Sequence[
 
     Raises InputError for two metrics with one folder, and for a folder that can't hold a run of the samples.
     """
-    columns: dict[Path, str] = {}
+    folders: list[Path] = []
     for metric, judged_samples in zip(metrics, samples, strict=True):
+        # Of other characters, a file system may not take each.
         name = re.sub(r"[^\w.=-]+", "-", metric.column).strip(".-") or "metric"
         folder = output / name
-        if folder in columns:
+        if folder in folders:
+            other = metrics[folders.index(folder)]
             raise InputError(
-                f"{columns[folder]} and {metric.column} would share the folder {folder}; give one of them "
+                f"{other.column} and {metric.column} would share the folder {folder}; give one of them "
                 "another name with name=."
             )
-        columns[folder] = metric.column
+        folders.append(folder)
         run_folder.check(folder, judged_samples)
-    return list(columns)
+    return folders
 
 
 class _RaiseFailures:

@@ -4,6 +4,7 @@ A judgement of your own is a class in one file: its inputs, its record, the prom
 """
 
 from localeval.judgements import (
+    citations,
     needed_sentences,
     questions,
     reading,
@@ -41,6 +42,7 @@ __all__ = [
     "Record",
     "Records",
     "ask",
+    "citations",
     "make_records",
     "most_windows",
     "needed_sentences",

@@ -6,6 +6,7 @@ A new one is a function in `formulas` and a registration in `builtin`; a caller'
 from __future__ import annotations
 
 from localeval.metrics import builtin as _builtin  # noqa: F401, registers them
+from localeval.metrics import citations as _citations  # noqa: F401, registers them
 from localeval.metrics.metric import METRICS, Metric, default_metrics, find_metric, register
 from localeval.metrics.score import REASONS, Score, Status
 

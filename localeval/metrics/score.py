@@ -17,6 +17,8 @@ REASONS = {
     "nothing_judged": "nothing that the response says could be checked, for more than one reason",
     "no_reference_statements": "the reference makes no statement that could be checked",
     "nothing_retrieved": "the contexts support no statement of the reference, so none could be used",
+    "no_citations": "the response cites no context",
+    "unreadable_citations": "the response cites its sources, but not by the numbers of contexts",
     "no_contexts": "there is no context to check against",
     "context_too_long": "the text does not fit the judge's context, nor eight windows of it",
     "no_head": "no head was fitted for this judge in the response's language",

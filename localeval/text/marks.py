@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from localeval.text.citation_marks import FORMS as CITATION_MARKS
 from localeval.text.content_words import bare, words_of
 from localeval.text.display import one_line
 from localeval.text.script import BASIC_HAN
@@ -22,6 +23,7 @@ _PASSAGES = (
     r"|第\s*\d{1,3}\s*(?:段|篇|页|条资料|份资料)"
 )
 _MARK = re.compile(
+    rf"{CITATION_MARKS}|"
     # "[3]", "[citation:1]", "[4:0†source]", "[S1]", "[[1]](https://...)", "##1$$"
     r"[\[【]\[?\s*(?:(?:citation|ref|source|chunk|doc|document|passage|context|id)s?[\s:：#_]*)?"
     rf"{_NUMBERS}(?::\d{{1,3}})?(?:†\w{{0,20}})?\s*\]?[\]】](?:\([^()\s]{{1,300}}\))?"

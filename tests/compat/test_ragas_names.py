@@ -359,7 +359,7 @@ def test_an_argument_that_can_not_work_says_what_to_do() -> None:
     assert compat.FactualCorrectness(coverage="high").mode == "f1"
     positional = compat.RunConfig()
     message = said(InputError, compat.evaluate, ROWS, None, steady(), None, positional)
-    assert "run_config and the like by their names" in message
+    assert "the other arguments by their names" in message
     arguments = {"metrics": [compat.faithfulness], "llm": steady()}
     for name in ("token_usage_parser", "return_executor"):
         assert name in said(InputError, compat.evaluate, ROWS, **arguments, **{name: True})

@@ -81,7 +81,7 @@ def test_what_needs_other_judgements_is_refused_and_named_with_its_samples(run: 
     ("field", "value", "named"),
     [
         ("machine", 3, "machine"),
-        ("judge", {"name": "fake"}, "judge.sha256"),
+        ("judge", {"name": "fake"}, "sha256"),
         ("calibration", {"en": {"slope": 0}}, "slope"),
     ],
 )
