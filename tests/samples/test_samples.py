@@ -97,7 +97,9 @@ def dumped(source: Any, **how: Any) -> list[dict[str, Any]]:
 
 
 def dump(*values: Any, **extra: Any) -> dict[str, Any]:
-    return {**dict(zip(FIELDS, values, strict=True)), **extra}
+    """A sample with these values of `FIELDS` and no columns of retrieval."""
+    retrieval = dict.fromkeys(("reference_contexts", "retrieved_ids", "reference_ids"))
+    return {**dict(zip(FIELDS, values, strict=True)), **retrieval, **extra}
 
 
 def fault(source: Any, **how: Any) -> str:
