@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from localeval.text.citation_marks import FORMS as CITATION_MARKS
 from localeval.text.script import UNIFIED_HAN
 from localeval.text.word_lists import read_lists
 
@@ -38,6 +39,7 @@ _SOURCE_NAME = (
     rf"|[A-Za-z.’'-]{{1,20}}(?: [A-Za-z.’'-]{{1,20}}){{0,2}}|[《]?[{UNIFIED_HAN}]{{1,8}}[》]?)\s*"
 )
 _FORMS = (
+    CITATION_MARKS,
     # A link.
     r"\[\[?\^?[0-9]{1,3}\]?\]\([^()\s]{1,300}\)",
     # Of a chat model or a RAG system; a year in brackets is an editor's word.

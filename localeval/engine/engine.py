@@ -100,8 +100,10 @@ class Engine(TreeEngine):
 
             self.check_loadable()
             llama = Llama(self.path, self.settings)
+            # Frees the tokenizer, in whose place the loaded model stands from here on.
             self.close()
-            self._tokenizer = self._llama = llama
+            self._tokenizer = llama
+            self._llama = llama
         return self._llama
 
     def check_loadable(self) -> None:

@@ -4,10 +4,13 @@ A judgement of your own is a class in one file: its inputs, its record, the prom
 """
 
 from localeval.judgements import (
+    citations,
+    criterion,
     needed_sentences,
     questions,
     reading,
     reasons,
+    semantic_similarity,
     similarity,
     statements,
     support,
@@ -41,6 +44,8 @@ __all__ = [
     "Record",
     "Records",
     "ask",
+    "citations",
+    "criterion",
     "make_records",
     "most_windows",
     "needed_sentences",
@@ -48,6 +53,7 @@ __all__ = [
     "reading",
     "reasons",
     "register_judgement",
+    "semantic_similarity",
     "similarity",
     "statements",
     "support",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from localeval.text.citation_marks import FORMS, FORMS_IN_ROUND_BRACKETS
 from localeval.text.content_words import bare, words_of
 from localeval.text.display import one_line
 from localeval.text.script import BASIC_HAN
@@ -30,6 +31,7 @@ _MARK = re.compile(
     rf"|[(（\[【]\s*(?:see\s+)?(?:{_PASSAGES})\s*[)）\]】]",
     re.IGNORECASE,
 )
+_CITATION = re.compile(f"{FORMS}|{FORMS_IN_ROUND_BRACKETS}", re.IGNORECASE)
 _NAMED_PASSAGES = re.compile(rf"(?<![^\W\d_])(?:{_PASSAGES})(?!\w)", re.IGNORECASE)
 _NUMBER_IN_BRACKETS = re.compile(r"[(（]\s*\d{1,2}\s*[)）]")
 _TAG = re.compile(
@@ -65,7 +67,8 @@ def without_marks(text: str) -> str:
     >>> without_marks("It is red</b> [3] (Passages 1 and 2) [1812] <Napoleon>")
     'It is red      [1812] <Napoleon>'
     """
-    return _MARK.sub(" ", without_tags(text))
+    # Before the tags: the number in <cite>1</cite> is no word.
+    return _MARK.sub(" ", without_tags(_CITATION.sub(" ", text)))
 
 
 def without_tags(text: str) -> str:
