@@ -48,7 +48,9 @@ class AuxiliaryModels:
             model: EmbeddingModel = self._open("embedder", Embedder.load)
         except ModelMissing as error:
             remedy = "choose another with --embedder, or other metrics with -m"
-            raise ModelMissing(f"answer_relevance needs an embedder ({remedy}): {error}") from error
+            raise ModelMissing(
+                f"answer_relevance and semantic_similarity need an embedder ({remedy}): {error}"
+            ) from error
         return model
 
     def classifier(self) -> EntailmentModel:

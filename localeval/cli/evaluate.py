@@ -17,8 +17,10 @@ from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics import Metric
 from localeval.metrics.score import explain
+from localeval.metrics.signature import needs_judge
 from localeval.models.catalog import AUTO, EMBEDDERS
 from localeval.options import Options
+from localeval.prompts.criteria import as_criteria
 from localeval.report.progress import live_line
 from localeval.report.text import language_warnings, notes_on_texts
 from localeval.runs.evaluate import evaluate, metrics_for, missing_models, plan
@@ -80,7 +82,7 @@ def evaluate_command(
     parallel = pop_options(values, _PARALLEL_OPTIONS)
     judge, options = split_options(values)
     samples = read_file(source_file(file, example), options["seed"], **reading)
-    selected = metrics_for(metrics, samples)
+    selected = metrics_for(metrics, samples, as_criteria(options["criteria"]))
     names = [metric.name for metric in selected]
     gates.check(names)
     folder = output or _default_folder(file, parallel["shard"])
@@ -89,7 +91,7 @@ def evaluate_command(
     threads = threads_each(parallel["workers"])
     if parallel["ray"] is None:
         judge["n_threads"] = judge["n_threads"] or threads
-    with Judge.load(**judge) as loaded:
+    with _load_judge(judge, selected, options) as loaded:
         if metrics is None:
             gates.check_models(loaded, options)
         if metrics is None and output is None:
@@ -109,6 +111,13 @@ def evaluate_command(
     say(f"report: {folder / REPORT}")
     gates.enforce(result)
     exit_unless_scored(result)
+
+
+def _load_judge(judge: dict[str, Any], metrics: Sequence[Metric], options: Mapping[str, Any]) -> Judge:
+    """Load the judge of the command's options, without its model where no metric asks one."""
+    if needs_judge(metrics, Options.read(options)):
+        return Judge.load(**judge)
+    return Judge.load(**{**judge, "model": None})
 
 
 def _default_folder(file: str | None, shard: str | None) -> Path:
@@ -166,8 +175,8 @@ def score_command(
     # They are options here, and no columns that could be named.
     samples.columns = []
     # Raises for a missing column before a model is loaded.
-    metrics_for(metrics, samples)
-    with Judge.load(**judge) as loaded:
+    selected = metrics_for(metrics, samples, as_criteria(options["criteria"]))
+    with _load_judge(judge, selected, options) as loaded:
         result = evaluate(samples, metrics, loaded, timeout=timeout, **options)
     if as_json:
         click.echo(escaped_json(result.to_json()), nl=False)

@@ -200,8 +200,11 @@ HeadBySha256 = Annotated[Head, PlainSerializer(lambda head: head.sha256)]
 def heads_for(model_sha256: str, options: Options) -> dict[str, Head]:
     """Return the heads of `options.head` that were fitted for this judge, by language; often none.
 
-    Raises InputError for a file that is invalid or has no head for this judge.
+    None for a judge without a model, "". Raises InputError for a file that is invalid or has no head for this
+    judge.
     """
+    if not model_sha256:
+        return {}
     return load_fitted(Head, options.head, lambda row: row.judge.sha256 == model_sha256 and row.form == FORM)
 
 

@@ -89,7 +89,7 @@ def verify(
 def _load_judge(config: run_folder.StoredRunConfig) -> Judge:
     """Load the judge of a run with its settings."""
     return Judge.load(
-        config.judge,
+        config.judge or None,
         embedder=config.embedder,
         classifier=config.classifier,
         cache_prefix=False,

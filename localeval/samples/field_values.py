@@ -13,6 +13,8 @@ from localeval.samples.messages import Turn, last_answer, read_message, read_mes
 from localeval.text.display import shorten
 
 TEXT_FIELDS = ("user_input", "response", "reference")
+CONTEXT_FIELDS = ("retrieved_contexts", "reference_contexts")
+ID_FIELDS = ("retrieved_ids", "reference_ids")
 MAX_EXACT_WHOLE = 2**53  # a larger float is no exact whole number
 _LIST_OF_ONE = "with a list of one, read as its text"
 
@@ -32,8 +34,10 @@ def read_field(field: str, column: str, value: Any, guesses: Guesses) -> FieldVa
     if hasattr(value, "tolist"):
         # A number or an array of numpy.
         value = value.tolist()
-    if field == "retrieved_contexts":
+    if field in CONTEXT_FIELDS:
         return FieldValue(_read_contexts(column, value, guesses))
+    if field in ID_FIELDS:
+        return FieldValue(_read_ids(column, value, guesses))
     if field not in TEXT_FIELDS:
         return FieldValue(value)
     if type(value) in (int, float):
@@ -55,12 +59,32 @@ def _read_contexts(column: str, value: Any, guesses: Guesses) -> Any:
     return contexts.value
 
 
+def _read_ids(column: str, value: Any, guesses: Guesses) -> Any:
+    """Return ids as a list of texts: a number as its text, and one id alone as a list.
+
+    >>> _read_ids("reference_ids", [7, "b"], Guesses()), _read_ids("reference_ids", 7.0, Guesses())
+    (['7', 'b'], ['7'])
+    """
+    ids = value
+    if isinstance(value, str):
+        guesses.count(column, "with a text, read as ids")
+        ids = _read_contexts(column, value, Guesses())
+    if type(ids) in (int, float):
+        ids = [ids]
+    if not isinstance(ids, list | tuple):
+        return ids
+    return [text_of_number(one) if type(one) in (int, float) else one for one in ids]
+
+
 def _read_reference(column: str, value: Any, guesses: Guesses) -> Any:
     """Return the text of a reference, also of a list of one, as ragas 0.0 and Squad keep it."""
     texts = _list_in_text(value) if isinstance(value, str) else value
     message = read_message(texts)
     if message is not None:
         return message.text
+    messages = read_messages(texts)
+    if messages is not None:
+        return last_answer(messages)
     if not isinstance(texts, list | tuple):
         return value
     if not texts:

@@ -33,6 +33,9 @@ _CHECKED = "checked"
 class Sample(BaseModel):
     """One row: a question, its answer, the retrieved contexts and the reference answer.
 
+    `reference_contexts` are the contexts that should be retrieved. `retrieved_ids` and `reference_ids` name
+    what was and what should be retrieved. All lists of what was retrieved are in order of rank.
+
     None means that the column is missing (or null); "" and [] mean that it is present and empty. Columns
     with other names are kept in `model_extra`. `Sample(...)` accepts the aliases too, and raises
     `InputError` for a wrong type, for an alias that contradicts its field, and for a field that can't be
@@ -48,6 +51,9 @@ class Sample(BaseModel):
     response: str | None = None
     retrieved_contexts: list[str] | None = None
     reference: str | None = None
+    reference_contexts: list[str] | None = None
+    retrieved_ids: list[str] | None = None
+    reference_ids: list[str] | None = None
 
     if TYPE_CHECKING:  # a type checker knows the fields, but not aliases and other columns
 
@@ -149,10 +155,11 @@ def _other_columns(data: Mapping[str, Any], names: Names, guesses: Guesses) -> d
     known = all_columns(NAMES)
     others: dict[str, Any] = {}
     for name, value in data.items():
-        if name in read or value is None or is_missing_number(value):
+        if name in read or is_missing_number(value):
             continue
         if name in known:
-            guesses.count(name, "left out, as another column was named for its field")
+            if value is not None:
+                guesses.count(name, "left out, as another column was named for its field")
             continue
         others[encodable(name)] = _storable(name, value, guesses)
     return others
