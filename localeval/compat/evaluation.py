@@ -239,9 +239,7 @@ def evaluate(
         raise InputError("return_executor: there is no executor here; call aevaluate, and cancel its task.")
     if not isinstance(experiment_name, str | None):
         shown = shorten(repr(experiment_name), 60)
-        raise InputError(
-            f"experiment_name is {shown}; give a text, and run_config and the like by their names."
-        )
+        raise InputError(f"experiment_name is {shown}; give a text, and the other arguments by their names.")
     data = _read_dataset(dataset, column_map or {})
     chosen = _choose(DEFAULT_METRICS if metrics is None else metrics, data, llm, embeddings)
     config = run_config or RunConfig(timeout=None)

@@ -189,7 +189,7 @@ OTHER = Path(localeval.__file__).parent / "fitted" / "qwen2.5-coder-1.5b.en.json
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: Faithfulness(judge()).invoke({"answer": "Tea.", "document_list": "Tea."}),
+        lambda: Faithfulness(judge()).invoke({"answer": "Tea.", "document_list": 7}),
         lambda: Faithfulness(nli_prompt="Is it so?\nSay yes or no."),
         lambda: FactualCorrectness(mode="f2"),
         lambda: evaluate(ROWS, [Faithfulness(), Faithfulness(threshold=0.7)], "nowhere.gguf"),
