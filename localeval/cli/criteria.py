@@ -27,7 +27,10 @@ def criteria_command() -> None:
 @criteria_command.command("check")
 @click.argument("file")
 def check(file: str) -> None:
-    """Say what is wrong with a file of criteria (exit code 2), else show the prompt of each."""
+    """Check a file, and show each prompt as the judge reads it.
+
+    Exit code 2, and a sentence on what is wrong, for a file that can't be used.
+    """
     criteria = read_criteria(file)
     register_criteria(criteria)
     for number, criterion in enumerate(criteria):

@@ -177,7 +177,8 @@ def test_a_sample_without_the_column_is_undefined_by_the_name_of_the_column() ->
 def test_a_column_that_no_sample_has_is_named_before_anything_is_judged() -> None:
     follows = Criterion(name="follows", question="Does it?", columns=["response", "policy"])
     message = said(InputError, evaluate, [SAMPLE], ["follows"], judge_that_says(), criteria=[follows])
-    assert "follows needs the column policy" in message
+    assert "follows needs the column policy, which no sample has; the columns are: id, user_input" in message
+    assert "--columns" not in message
 
 
 def test_without_named_metrics_criteria_are_computed_beside_the_default_ones() -> None:
