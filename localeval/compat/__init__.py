@@ -20,7 +20,9 @@ from localeval.compat.metrics import (
     MetricResult,
 )
 from localeval.compat.ragas_metrics import (
+    AnswerCorrectness,
     AnswerRelevancy,
+    AnswerSimilarity,
     ContextPrecision,
     ContextPrecisionWithoutReference,
     ContextPrecisionWithReference,
@@ -31,7 +33,10 @@ from localeval.compat.ragas_metrics import (
     LLMContextRecall,
     NoiseSensitivity,
     ResponseRelevancy,
+    SemanticSimilarity,
+    answer_correctness,
     answer_relevancy,
+    answer_similarity,
     context_precision,
     context_recall,
     context_utilization,
@@ -40,8 +45,10 @@ from localeval.compat.ragas_metrics import (
 from localeval.samples import Sample as SingleTurnSample
 
 __all__ = [
+    "AnswerCorrectness",
     "AnswerRelevance",
     "AnswerRelevancy",
+    "AnswerSimilarity",
     "ContextPrecision",
     "ContextPrecisionWithReference",
     "ContextPrecisionWithoutReference",
@@ -60,9 +67,12 @@ __all__ = [
     "NoiseSensitivity",
     "ResponseRelevancy",
     "RunConfig",
+    "SemanticSimilarity",
     "SingleTurnSample",
     "aevaluate",
+    "answer_correctness",
     "answer_relevancy",
+    "answer_similarity",
     "context_precision",
     "context_recall",
     "context_utilization",

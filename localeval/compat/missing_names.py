@@ -57,8 +57,7 @@ _NAMES_BY_REMEDY = {
         "MultiTurnMetric",
         "SingleTurnMetric",
     ],
-    "it compares texts without a judge; use FactualCorrectness for a judged comparison": [
-        "AnswerSimilarity",
+    "use exact_match, token_f1, chrf or rouge_l of `localeval.evaluate`, which ask no judge": [
         "BleuScore",
         "CHRFScore",
         "ChrfScore",
@@ -66,16 +65,10 @@ _NAMES_BY_REMEDY = {
         "ExactMatch",
         "NonLLMStringSimilarity",
         "RougeScore",
-        "SemanticSimilarity",
         "StringPresence",
-        "answer_similarity",
     ],
-    "use FactualCorrectness, the part of it that a judge decides": [
-        "AnswerAccuracy",
-        "AnswerCorrectness",
-        "answer_correctness",
-    ],
-    "use ContextPrecision and ContextRecall, which the judge decides": [
+    "use FactualCorrectness or AnswerCorrectness": ["AnswerAccuracy"],
+    "use retrieval_precision and retrieval_recall of `localeval.evaluate`, which ask no judge": [
         "IDBasedContextPrecision",
         "IDBasedContextRecall",
         "NonLLMContextPrecisionWithReference",

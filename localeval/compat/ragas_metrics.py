@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from localeval.compat.metrics import AnswerRelevance, Faithfulness, Model, OriginalMetric
+from localeval.compat.metrics import AnswerRelevance, EmbeddingMetric, Faithfulness, Model, OriginalMetric
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics import Metric
 from localeval.options import Options
 from localeval.samples import Sample
+from localeval.text.display import shorten
 
 
 class ResponseRelevancy(AnswerRelevance):
@@ -140,7 +141,57 @@ class NoiseSensitivity(OriginalMetric):
         super().__init__(llm, **rest)
 
 
+class SemanticSimilarity(EmbeddingMetric):
+    """Cosine of response and reference by an embedder; no judge is asked.
+
+    Raises InputError for a `threshold`, which turns the score of ragas into 0 or 1.
+    """
+
+    row = "semantic_similarity"
+    columns = ("response", "reference")
+
+    def __init__(
+        self, embeddings: EmbeddingModel | Model | None = None, *, threshold: float | None = None, **rest: Any
+    ) -> None:
+        if threshold is not None:
+            raise InputError("semantic_similarity: threshold can't be used here; compare the score with it.")
+        super().__init__(rest.pop("llm", None), embeddings, **rest)
+
+
+class AnswerSimilarity(SemanticSimilarity):
+    """See `SemanticSimilarity`."""
+
+    called = "answer_similarity"
+
+
+class AnswerCorrectness(EmbeddingMetric):
+    """0.75 x F1 of statements + 0.25 x cosine of response and reference, the default weights of ragas.
+
+    Raises InputError for other `weights`.
+    """
+
+    row = "answer_correctness"
+    columns = ("user_input", "response", "reference")
+
+    def __init__(
+        self,
+        llm: Judge | Model | None = None,
+        embeddings: EmbeddingModel | Model | None = None,
+        *,
+        weights: Sequence[float] = (0.75, 0.25),
+        **rest: Any,
+    ) -> None:
+        if tuple(weights) != (0.75, 0.25):
+            raise InputError(
+                f"answer_correctness: weights is {shorten(repr(weights), 60)}; only [0.75, 0.25] can be used "
+                "here: for others, weigh factual_correctness and semantic_similarity yourself."
+            )
+        super().__init__(llm, embeddings, **rest)
+
+
 faithfulness = Faithfulness()
+answer_correctness = AnswerCorrectness()
+answer_similarity = AnswerSimilarity()
 answer_relevancy = AnswerRelevancy()
 context_precision = ContextPrecision()
 context_recall = ContextRecall()
