@@ -47,7 +47,7 @@ from localeval.judgements.journal import (
     put_failure,
 )
 from localeval.judgements.making import KeyedRecord
-from localeval.metrics import Metric, Score
+from localeval.metrics import Metric, Score, register_criteria
 from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.signature import (
     Signature,
@@ -204,8 +204,9 @@ class Judge:
         ModelBroken if a model that the metric needs can't be used.
         """
         self._check_open()
-        [row] = choose_metrics([metric])
         choices = Options.read(options)
+        register_criteria(choices.criteria)
+        [row] = choose_metrics([metric])
         parsed = Sample.read(sample, "Sample")
         undefined = undefined_reason(row, parsed)
         if undefined is not None:

@@ -36,6 +36,7 @@ Exit codes:
 COMMANDS = {
     "card": ("card", "Measure how far the judge agrees with people's labels."),
     "compare": ("runs", "Compare two runs, sample by sample."),
+    "criteria": ("criteria", "Check questions of your own for the judge."),
     "doctor": ("models", "Check machine, installation and models."),
     "evaluate": ("evaluate", "Score the samples of a file."),
     "fit": ("card", "Fit a head to labelled answers."),

@@ -20,6 +20,7 @@ from localeval.metrics.score import explain
 from localeval.metrics.signature import needs_judge
 from localeval.models.catalog import AUTO, EMBEDDERS
 from localeval.options import Options
+from localeval.prompts.criteria import as_criteria
 from localeval.report.progress import live_line
 from localeval.report.text import language_warnings, notes_on_texts
 from localeval.runs.evaluate import evaluate, metrics_for, missing_models, plan
@@ -81,7 +82,7 @@ def evaluate_command(
     parallel = pop_options(values, _PARALLEL_OPTIONS)
     judge, options = split_options(values)
     samples = read_file(source_file(file, example), options["seed"], **reading)
-    selected = metrics_for(metrics, samples)
+    selected = metrics_for(metrics, samples, as_criteria(options["criteria"]))
     names = [metric.name for metric in selected]
     gates.check(names)
     folder = output or _default_folder(file, parallel["shard"])
@@ -174,7 +175,7 @@ def score_command(
     # They are options here, and no columns that could be named.
     samples.columns = []
     # Raises for a missing column before a model is loaded.
-    selected = metrics_for(metrics, samples)
+    selected = metrics_for(metrics, samples, as_criteria(options["criteria"]))
     with _load_judge(judge, selected, options) as loaded:
         result = evaluate(samples, metrics, loaded, timeout=timeout, **options)
     if as_json:

@@ -5,6 +5,7 @@ A judgement of your own is a class in one file: its inputs, its record, the prom
 
 from localeval.judgements import (
     citations,
+    criterion,
     needed_sentences,
     questions,
     reading,
@@ -44,6 +45,7 @@ __all__ = [
     "Records",
     "ask",
     "citations",
+    "criterion",
     "make_records",
     "most_windows",
     "needed_sentences",

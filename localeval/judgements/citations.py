@@ -17,6 +17,7 @@ from localeval.claims.cited_sentences import (
     marks_of_sentences,
 )
 from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
+from localeval.claims.terms import STOP, terms
 from localeval.judgements.base import (
     AnsweredBy,
     Choices,
@@ -47,8 +48,9 @@ from localeval.text.word_lists import read_lists
 
 # Of the contexts that a sentence cites; further ones are not asked about by themselves, and count as wrong.
 MAX_CHECKED = 8
-# Below it the judge is asked whether a context that is not cited supports the statement.
+# Below it the judge is asked whether one of the closest contexts that are not cited supports the statement.
 MAX_ELSEWHERE_PROBABILITY = 0.75
+MAX_ELSEWHERE = 2  # contexts
 
 
 class SentenceCitations(Record):
@@ -255,7 +257,7 @@ class Citations(Judgement[CitationsInputs, CitationsRecord]):
         """
         decided = _Decided(inputs, models)
         decided.ask_all((i, premise) for i, cited in decided.citing() for premise in _premises(cited))
-        decided.ask_all(decided.elsewhere())
+        decided.ask_elsewhere()
         return CitationsRecord(
             sentences=inputs.sentences,
             statements=tuple(decided.statement(i) for i in range(len(inputs.statements))),
@@ -365,23 +367,33 @@ class _Decided:
             self._probabilities[i, premise] = probability
             self._closest[i, premise] = _in_sample(sentences[0], premise) if sentences else None
 
-    def elsewhere(self) -> list[tuple[int, tuple[int, ...]]]:
-        """Return the doubtful statements, each with the closest contexts that it does not cite."""
-        by_cited: dict[tuple[int, ...], list[int]] = {}
-        for i, cited in self.citing():
-            premise = tuple(sorted(cited))
-            if self._probabilities[i, premise] < MAX_ELSEWHERE_PROBABILITY:
-                by_cited.setdefault(premise, []).append(i)
-        sentences = context_sentences(self._inputs.contexts)
-        pairs: list[tuple[int, tuple[int, ...]]] = []
-        for cited, numbers in by_cited.items():
-            others = [sentence for sentence in sentences if sentence.context not in cited]
-            texts = [self._inputs.statements[i].text for i in numbers]
-            for i, closest in zip(numbers, rank_sentences(texts, others, MAX_CLOSEST), strict=True):
-                contexts = dict.fromkeys(sentence.context for sentence in closest)
-                self._elsewhere[i] = list(contexts)
-                pairs += [(i, (context,)) for context in contexts]
-        return pairs
+    def ask_elsewhere(self) -> None:
+        """Ask of the doubtful statements about the closest contexts that they do not cite.
+
+        The closest are those that have most of its words, the first of equals; the next one is asked about
+        where the one before does not support the statement.
+        """
+        doubtful = [
+            (i, cited)
+            for i, cited in self.citing()
+            if self._probabilities[i, tuple(sorted(cited))] < MAX_ELSEWHERE_PROBABILITY
+        ]
+        if not doubtful:
+            return
+        of_contexts = [terms(text) for text in self._inputs.contexts]
+        for i, cited in doubtful:
+            stated = terms(self._inputs.statements[i].text) - STOP
+            shared = {context: len(stated & words) for context, words in enumerate(of_contexts)}
+            others = [context for context in shared if shared[context] and context not in cited]
+            others.sort(key=shared.__getitem__, reverse=True)
+            self._elsewhere[i] = others[:MAX_ELSEWHERE]
+        for rank in range(MAX_ELSEWHERE):
+            self.ask_all(
+                (i, (self._elsewhere[i][rank],))
+                for i, _ in doubtful
+                if rank < len(self._elsewhere[i])
+                and self._likeliest_elsewhere(i)[1] < MAX_ELSEWHERE_PROBABILITY
+            )
 
     def statement(self, i: int) -> CitedStatement:
         """Return what is known about a statement."""
@@ -409,8 +421,8 @@ class _Decided:
         likeliest: int | None = None
         highest = 0.0
         for context in self._elsewhere[i]:
-            probability = self._probabilities[i, (context,)]
-            if likeliest is None or probability > highest:
+            probability = self._probabilities.get((i, (context,)))
+            if probability is not None and (likeliest is None or probability > highest):
                 likeliest = context
                 highest = probability
         return likeliest, highest

@@ -10,6 +10,7 @@ from localeval.metrics import builtin as _builtin  # noqa: F401, registers them
 from localeval.metrics import citations as _citations  # noqa: F401
 from localeval.metrics import reference_text as _reference_text  # noqa: F401
 from localeval.metrics import retrieval as _retrieval  # noqa: F401
+from localeval.metrics.criteria import criteria_of, register_criteria
 from localeval.metrics.metric import METRICS, Metric, default_metrics, find_metric, register
 from localeval.metrics.score import REASONS, Score, Status
 
@@ -19,7 +20,9 @@ __all__ = [
     "Metric",
     "Score",
     "Status",
+    "criteria_of",
     "default_metrics",
     "find_metric",
     "register",
+    "register_criteria",
 ]

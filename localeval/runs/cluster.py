@@ -16,6 +16,7 @@ from typing import Any, cast
 from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.judge import Judge
+from localeval.metrics import register_criteria
 from localeval.runs.workers import (
     JournalEntry,
     OnEntry,
@@ -168,6 +169,7 @@ class _RemoteJudge:
     def load_models(self, task: SampleTask) -> RemoteError | None:
         """Load the models of a task, whose time does not count that."""
         try:
+            register_criteria(task.options.criteria)
             self._loaded().load_models(task.required, task.options)
         except Exception as error:  # noqa: BLE001 (raised again in the main process)
             return RemoteError.describe(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -132,7 +133,10 @@ def _objects_in_python(text: str) -> list[Any] | None:
     if len(text) > MAX_LITERAL:
         return None
     try:
-        value = ast.literal_eval(text)
+        with warnings.catch_warnings():
+            # An escape that Python does not know stays as it is.
+            warnings.simplefilter("ignore")
+            value = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
     return list(value) if isinstance(value, list | tuple) else None

@@ -82,6 +82,9 @@ def _read_reference(column: str, value: Any, guesses: Guesses) -> Any:
     message = read_message(texts)
     if message is not None:
         return message.text
+    messages = read_messages(texts)
+    if messages is not None:
+        return last_answer(messages)
     if not isinstance(texts, list | tuple):
         return value
     if not texts:

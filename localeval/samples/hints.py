@@ -92,6 +92,9 @@ def columns_hint(samples: Sequence[Sample], fields: Sequence[str]) -> str:
             column = nearest_column(field, columns, _columns_read(samples)) or "NAME"
             pairs.append(f"{field}={quoted_column(column)}")
     listed = shorten(join_some(columns, 30), 400)
+    if not pairs:
+        # Columns that are no fields have only one name.
+        return f"the columns are: {listed}; name one of them"
     return f"the columns are: {listed}; name the right one, as --columns {','.join(pairs)}"
 
 

@@ -54,12 +54,13 @@ def read_json(file: OpenFile) -> Rows:
         for number, value in enumerate(rows, 1):
             yield Row(number, f"sample {number}", value, notes=note)
         return
-    if _is_sample(data, file.names):
+    lists = _lists_of_objects(data)
+    known = [items for items in lists if _is_known(items, file.names)]
+    if not known and _is_sample(data, file.names):
         yield Row(1, "sample 1", data)
         return
-    lists = _lists_of_objects(data)
     if len(lists) > 1:
-        lists = [items for items in lists if _is_known(items, file.names)] or lists
+        lists = known or lists
     if len(lists) != 1:
         found = "several lists" if lists else "no list"
         raise InputError(f"{file.name}: holds {found} of objects; {remedy}.")

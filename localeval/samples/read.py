@@ -24,6 +24,7 @@ from localeval.samples.tables import is_table, table_rows
 from localeval.system.arguments import whole_number
 from localeval.text.display import shorten
 
+MAX_HEADERS = 1_000  # different sets of columns for which guesses are remembered
 LOG = logging.getLogger("localeval")
 
 # A file, an iterable of samples or mappings, a table (pandas or Polars DataFrame, Hugging Face Dataset), or a
@@ -108,6 +109,7 @@ class _Reader:
         self._guesses = Guesses()
         self._name = source.name
         self._names = names
+        self._names_of_header: dict[tuple[Any, ...], Names] = {}
         self._skip_bad = skip_bad
 
     def add(self, row: Row) -> None:
@@ -144,10 +146,18 @@ class _Reader:
         names = self._names
         if isinstance(value, Mapping):
             value, header = self._named_columns(value, row.header)
-            guessed = guess_columns(header, names)
-            self._guesses.add_notes(guessed.notes)
-            names = with_guesses(names, guessed)
+            names = self._guessed_names(tuple(header))
         return Sample.read(value, where, names, self._guesses)
+
+    def _guessed_names(self, header: tuple[Any, ...]) -> Names:
+        """Return the columns that each field of a row with these columns is read from, and note guesses."""
+        if header not in self._names_of_header:
+            guessed = guess_columns(header, self._names)
+            self._guesses.add_notes(guessed.notes)
+            if len(self._names_of_header) == MAX_HEADERS:
+                self._names_of_header.clear()
+            self._names_of_header[header] = with_guesses(self._names, guessed)
+        return self._names_of_header[header]
 
     def _named_columns(
         self, row: Mapping[Any, Any], header: Sequence[Any]

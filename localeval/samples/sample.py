@@ -155,10 +155,11 @@ def _other_columns(data: Mapping[str, Any], names: Names, guesses: Guesses) -> d
     known = all_columns(NAMES)
     others: dict[str, Any] = {}
     for name, value in data.items():
-        if name in read or value is None or is_missing_number(value):
+        if name in read or is_missing_number(value):
             continue
         if name in known:
-            guesses.count(name, "left out, as another column was named for its field")
+            if value is not None:
+                guesses.count(name, "left out, as another column was named for its field")
             continue
         others[encodable(name)] = _storable(name, value, guesses)
     return others

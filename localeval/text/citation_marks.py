@@ -46,6 +46,7 @@ _IN_BRACKETS = "|".join(
         rf"[\[【]\[?\s{{0,3}}(?:(?:{_OPENING})\s{{0,3}})?{_NAMED_NUMBERS}{_TITLE}{_AFTER_DAGGER}\s{{0,3}}"
         rf"\]?[\]】]{_LINK}",
         rf"\{{\{{\s?(?:{_NAME})[\s:：#_]{{0,3}}{_NUMBERS}\s?\}}\}}",
+        rf"[(（]\s{{0,3}}(?:{_NAME})\s?[:：]\s?{_NUMBERS}\s{{0,3}}[)）]",
         rf"<cite>\s{{0,3}}{_NUMBERS}\s{{0,3}}</cite>",
     ]
 )
@@ -65,7 +66,9 @@ _END = r"(?=\s*(?:[.,;:!?。，；：！？、)）]|\Z|\n))"
 _AT_END = rf"(?<=[^\s①-⑳])[①-⑳]{{1,9}}{_END}|(?<=\S)\s?\{{[0-9]{{1,2}}\}}{_END}"
 
 FORMS = f"{_UNREADABLE}|{_IN_BRACKETS}|{_FROM_ZERO}"
-"""The marks that are nothing else wherever they stand, but for those in round brackets; ignoring case."""
+"""The marks that are nothing else wherever they stand, as a pattern that ignores case."""
+FORMS_IN_ROUND_BRACKETS = _IN_ROUND_BRACKETS
+"""So are these: "(see Passages 1 and 2)"."""
 
 _MARK = re.compile(
     rf"(?P<unreadable>{_UNREADABLE})|(?P<from_zero>{_FROM_ZERO})|{_IN_BRACKETS}|{_IN_ROUND_BRACKETS}"

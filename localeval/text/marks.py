@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from localeval.text.citation_marks import FORMS as CITATION_MARKS
+from localeval.text.citation_marks import FORMS, FORMS_IN_ROUND_BRACKETS
 from localeval.text.content_words import bare, words_of
 from localeval.text.display import one_line
 from localeval.text.script import BASIC_HAN
@@ -23,7 +23,6 @@ _PASSAGES = (
     r"|第\s*\d{1,3}\s*(?:段|篇|页|条资料|份资料)"
 )
 _MARK = re.compile(
-    rf"{CITATION_MARKS}|"
     # "[3]", "[citation:1]", "[4:0†source]", "[S1]", "[[1]](https://...)", "##1$$"
     r"[\[【]\[?\s*(?:(?:citation|ref|source|chunk|doc|document|passage|context|id)s?[\s:：#_]*)?"
     rf"{_NUMBERS}(?::\d{{1,3}})?(?:†\w{{0,20}})?\s*\]?[\]】](?:\([^()\s]{{1,300}}\))?"
@@ -32,6 +31,7 @@ _MARK = re.compile(
     rf"|[(（\[【]\s*(?:see\s+)?(?:{_PASSAGES})\s*[)）\]】]",
     re.IGNORECASE,
 )
+_CITATION = re.compile(f"{FORMS}|{FORMS_IN_ROUND_BRACKETS}", re.IGNORECASE)
 _NAMED_PASSAGES = re.compile(rf"(?<![^\W\d_])(?:{_PASSAGES})(?!\w)", re.IGNORECASE)
 _NUMBER_IN_BRACKETS = re.compile(r"[(（]\s*\d{1,2}\s*[)）]")
 _TAG = re.compile(
@@ -67,7 +67,8 @@ def without_marks(text: str) -> str:
     >>> without_marks("It is red</b> [3] (Passages 1 and 2) [1812] <Napoleon>")
     'It is red      [1812] <Napoleon>'
     """
-    return _MARK.sub(" ", without_tags(text))
+    # Before the tags: the number in <cite>1</cite> is no word.
+    return _MARK.sub(" ", without_tags(_CITATION.sub(" ", text)))
 
 
 def without_tags(text: str) -> str:

@@ -5,6 +5,7 @@ No real program has written these folders; they are laid out as the programs doc
 
 import json
 import os
+import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from localeval import Judge
 from localeval.auxiliary.models import AuxiliaryModels
+from localeval.engine import memory
 from localeval.errors import InputError, ModelBroken
 from localeval.models import found, resolve
 from localeval.models.files import hash_file
@@ -229,6 +231,25 @@ def test_a_found_judge_judges_as_its_file_does_by_its_path(
         assert by_name.score("faithfulness", sample) == by_path.score("faithfulness", sample)
         assert by_name.model["sha256"] == by_path.model["sha256"]
         assert by_name.source == "ollama:tiny:1b"  # what a worker loads
+
+
+def test_a_found_judge_that_does_not_fit_is_refused_by_its_name(
+    ollama: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(memory, "available", lambda: 1_000)
+    assert said(InputError, Judge.load, "ollama:tiny:1b").startswith("ollama:tiny:1b needs about")
+
+
+def test_a_worker_loads_a_found_judge_by_its_name(
+    ollama: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with Judge.load("ollama:tiny:1b", n_threads=1) as judge:
+        load = judge.loader_for_workers()
+        assert load is not None
+        with pickle.loads(pickle.dumps(load))() as other:  # noqa: S301
+            assert other.model == judge.model
 
 
 def test_list_has_the_found_models_below_the_catalogs(ollama: Path, tmp_path: Path) -> None:

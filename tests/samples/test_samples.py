@@ -837,7 +837,22 @@ def test_a_cell_that_seems_a_list_and_is_none_is_refused(cell: str) -> None:
     assert "contexts is" in fault(pd.DataFrame({"contexts": [cell]}))
 
 
-@pytest.mark.parametrize("start", ["['", "['a' ", "[" * 9, "['\\", '["', "(", "['a'" + " " * 9])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "['",
+        "['a' ",
+        "[" * 9,
+        "[{",
+        "[{'a': 1},",
+        "[{'a': -",
+        "[{'\\d': ",
+        "['\\",
+        '["',
+        "(",
+        "['a'" + " " * 9,
+    ],
+)
 def test_a_long_cell_is_read_or_refused_at_once(start: str) -> None:
     for cell in (start * 50_000, start * 50_000 + "]"):
         with suppress(InputError):

@@ -1,0 +1,127 @@
+"""Citation marks: every form that is read, what looks like one and is none, and one parser for both uses."""
+
+import time
+
+import pytest
+
+from localeval.claims.mentions import without_mentions
+from localeval.text.citation_marks import find_citation_marks, without_citation_marks
+from localeval.text.marks import is_mark
+
+
+def numbers_in(text: str) -> list[int]:
+    """All numbers that the marks of a text name, ranges written out."""
+    spans = [span for mark in find_citation_marks(text) for span in mark.spans]
+    return [number for first, last in spans for number in range(first, last + 1)]
+
+
+NUMBERED = [
+    ("[1]", [1]),
+    ("[1][2][3]", [1, 2, 3]),
+    ("[1, 3]", [1, 3]),
+    ("[1-3]", [1, 2, 3]),
+    ("[1–3]", [1, 2, 3]),
+    ("[1-3,7]", [1, 2, 3, 7]),
+    ("[3-1]", [3, 1]),
+    ("[１]", [1]),
+    ("[^1]", [1]),
+    ("[S1]", [1]),
+    ("【1】", [1]),
+    ("【1，2】", [1, 2]),
+    ("【1、2】", [1, 2]),
+    ("【1至3】", [1, 2, 3]),
+    ("【来源1】", [1]),
+    ("【3†source】", [3]),
+    ("[资料2]", [2]),
+    ("（来源：资料1）", [1]),
+    ("（见资料2、3）", [2, 3]),
+    ("【第2段】", [2]),
+    ("[citation:3][citation:5]", [3, 5]),
+    ("[SOURCE 1]", [1]),
+    ("[[Source:1]]", [1]),
+    ("[src:1]", [1]),
+    ("[doc 2]", [2]),
+    ("[Doc 1, Doc 2]", [1, 2]),
+    ("[Document 1: the 3 mills]", [1]),
+    ("[2](https://a.org/9)", [2]),
+    ("(Source: 2)", [2]),
+    ("(see Passages 1 and 2)", [1, 2]),
+    ("{{cite:c3, c5}}", [3, 5]),
+    ("<cite>1</cite>", [1]),
+    ("##0$$", [0]),
+]
+
+
+@pytest.mark.parametrize(("mark", "numbers"), NUMBERED, ids=[mark for mark, _ in NUMBERED])
+def test_the_numbers_of_a_mark_are_read(mark: str, numbers: list[int]) -> None:
+    assert numbers_in(f"Tea grows {mark}.") == numbers
+
+
+@pytest.mark.parametrize("mark", [mark for mark, _ in NUMBERED])
+def test_a_mark_that_is_read_is_no_word_of_the_text(mark: str) -> None:
+    assert without_citation_marks(f"Tea grows {mark}.") == "Tea grows."
+    assert is_mark(mark)
+    assert not any(sign.isdigit() for sign in without_mentions(f"Tea grows {mark}."))
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("Tea grows.¹", [1]),
+        ("Tea¹ and salt²", [1, 2]),
+        ("Tea grows.<sup>1,2</sup>", [1, 2]),
+        ("Tea grows.^1", [1]),
+        ("茶在生长①。", [1]),
+        ("Tea grows{1}.", [1]),
+    ],
+)
+def test_a_raised_number_behind_a_word_is_a_mark(text: str, numbers: list[int]) -> None:
+    assert numbers_in(text) == numbers
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Built [1820].",
+        "From [1820-1850].",
+        "5 km² of hills",
+        "10³ leaves",
+        "10^3 leaves",
+        "5 m<sup>2</sup>",
+        "① Pick it. ② Dry it.",
+        "(12)",
+        "At [1:20] it ends.",
+        "Write `leaf[1]`.",
+        "```\nleaf[1]\n```",
+        "[1]: https://a.org",
+        "[^1]: The tea book.",
+    ],
+)
+def test_a_year_a_power_an_item_code_and_a_definition_are_no_marks(text: str) -> None:
+    assert find_citation_marks(text) == []
+    assert without_citation_marks(text) == text
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "【4:0†source】",
+        "[citation:The Mill](https://a.org)",
+        ":contentReference[oaicite:2]{index=2}",
+        "\ue200cite\ue202turn0search1\ue201",
+        "turn0search1",
+    ],
+)
+def test_a_mark_of_a_tool_names_no_context(mark: str) -> None:
+    [found] = find_citation_marks(f"Tea grows {mark}.")
+    assert (found.text, found.spans) == (mark, ())
+
+
+@pytest.mark.parametrize(
+    "part", ["[", "[1,", "[1 ", "【1†", "(Source ", "`", "```", "[[", "\ue200", "<sup>1", "[1]", "1\n[1]: "]
+)
+def test_marks_are_found_in_linear_time(part: str) -> None:
+    text = part * (100_000 // len(part))
+    start = time.process_time()
+    without_citation_marks(text)
+    assert time.process_time() - start < 5
