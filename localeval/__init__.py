@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from localeval.metrics import Metric as Metric
     from localeval.metrics import Score as Score
     from localeval.metrics import register as register
+    from localeval.prompts.criteria import Criterion as Criterion
     from localeval.report.formats import register_format as register_format
     from localeval.runs.evaluate import aevaluate as aevaluate
     from localeval.runs.evaluate import evaluate as evaluate
@@ -56,6 +57,7 @@ _MODULES = {
     "judgements": ["Inputs", "Judgement", "PromptBySha256", "PromptForm", "Record", "register_judgement"],
     "judgements.decision": ["Decision"],
     "metrics": ["METRICS", "Metric", "Score", "register"],
+    "prompts.criteria": ["Criterion"],
     "report.formats": ["register_format"],
     "runs.evaluate": ["aevaluate", "evaluate", "plan"],
     "runs.plan": ["Plan"],

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from localeval.auxiliary.models import AuxiliaryModels
+from localeval.engine.absent import AbsentEngine
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EmbeddingModel, EngineError, EntailmentModel, TreeEngine
 from localeval.engine.prefix_cache import PrefixCache
@@ -46,7 +47,7 @@ from localeval.judgements.journal import (
     put_failure,
 )
 from localeval.judgements.making import KeyedRecord
-from localeval.metrics import Metric, Score
+from localeval.metrics import Metric, Score, register_criteria
 from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.signature import (
     Signature,
@@ -54,9 +55,10 @@ from localeval.metrics.signature import (
     judgements_of,
     model_signature,
     models_used,
+    needs_judge,
 )
 from localeval.metrics.summary import choose_metrics, judgements_of_sample, undefined_reason
-from localeval.models import resolve
+from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 from localeval.options import Options
 from localeval.samples import Sample
@@ -88,6 +90,18 @@ class _Clock:
 def late(timeout: float) -> Failure:
     """Return the record of a judgement for which there was no time."""
     return Failure(failed="timeout", detail=f"more than {timeout:g} seconds")
+
+
+# Of a judge without a model, in its signature and in the keys of what the embedder or classifier answers.
+_NO_MODEL: Mapping[str, Any] = {"name": "", "sha256": "", "size": 0}
+
+
+def _open_engine(files: ModelFiles, settings: EngineSettings, cache_prefix: bool) -> Engine:
+    """Check the vocabulary of a model file, and open its engine, which loads the weights when first asked."""
+    probe_vocabulary(files, settings)
+    prefix_cache = PrefixCache(files.sha256, settings) if cache_prefix else None
+    # Before the weights are loaded, at the first question, they are tried in another process.
+    return Engine(files.paths, settings, prefix_cache, before_loading=partial(check_weights, files))
 
 
 def _load_with(judgements: Sequence[AnyJudgement], load: Callable[[], Judge]) -> Judge:
@@ -130,14 +144,15 @@ class Judge:
     @classmethod
     def load(
         cls,
-        model: str | os.PathLike[str] = DEFAULT_JUDGE,
+        model: str | os.PathLike[str] | None = DEFAULT_JUDGE,
         *,
         embedder: str | os.PathLike[str] | EmbeddingModel = DEFAULT_EMBEDDER,
         classifier: str | os.PathLike[str] | EntailmentModel = DEFAULT_CLASSIFIER,
         cache_prefix: bool = True,
         **settings: Any,
     ) -> Judge:
-        """Load a catalog name, or the path of a GGUF file of an instruct model; made for Qwen2.5 and Qwen3.
+        """Load a name of `localeval models list`, as `qwen2.5-coder-1.5b` or `ollama:qwen2.5:7b`, or the path
+        of a GGUF file of an instruct model; made for Qwen2.5 and Qwen3.
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
         an `Embedder` and a `Classifier`, which no worker can load. With `cache_prefix`, the computed state of
@@ -147,23 +162,27 @@ class Judge:
         The judge's file is checked and its vocabulary opened now; weights are loaded at the first question.
         A file that is not the catalog's is tried in another process before, once for a machine and settings.
 
-        Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting.
+        With None nothing is loaded, for metrics that ask no judge; any other metric then raises InputError.
+
+        Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting or
+        for a model of another program that is not there or can't be opened.
         """
-        if not isinstance(model, str | os.PathLike):
+        if model is not None and not isinstance(model, str | os.PathLike):
             raise InputError(f"judge is {shorten(repr(model), 60)}; give a Judge, a catalog name or a path.")
         parsed = EngineSettings.read(settings)
-        files = resolve(model, kind="judge")
-        probe_vocabulary(files, parsed)
-        prefix_cache = PrefixCache(files.sha256, parsed) if cache_prefix else None
-        # Before the weights are loaded, at the first question, they are tried in another process.
-        engine = Engine(files.paths, parsed, prefix_cache, before_loading=partial(check_weights, files))
-        identity = {"name": files.name, "sha256": files.sha256, "size": files.size}
-        judge = cls(engine, identity, files.source, AuxiliaryModels(embedder, classifier, parsed.n_threads))
+        auxiliary_models = AuxiliaryModels(embedder, classifier, parsed.n_threads)
+        if model is None:
+            judge = cls(AbsentEngine(parsed), _NO_MODEL, auxiliary_models=auxiliary_models)
+        else:
+            files = resolve(model, kind="judge")
+            engine = _open_engine(files, parsed, cache_prefix)
+            identity = {"name": files.name, "sha256": files.sha256, "size": files.size}
+            judge = cls(engine, identity, files.source, auxiliary_models)
         # Another process can't be given a model's object, and a name would lose the object's settings.
         if all(isinstance(part, str | os.PathLike) for part in (embedder, classifier)):
             sources = judge.auxiliary_models.sources()
             judge.loader = partial(
-                cls.load, judge.source, **sources, cache_prefix=cache_prefix, **vars(parsed)
+                cls.load, judge.source or None, **sources, cache_prefix=cache_prefix, **vars(parsed)
             )
         return judge
 
@@ -185,8 +204,9 @@ class Judge:
         ModelBroken if a model that the metric needs can't be used.
         """
         self._check_open()
-        [row] = choose_metrics([metric])
         choices = Options.read(options)
+        register_criteria(choices.criteria)
+        [row] = choose_metrics([metric])
         parsed = Sample.read(sample, "Sample")
         undefined = undefined_reason(row, parsed)
         if undefined is not None:
@@ -295,6 +315,11 @@ class Judge:
         signatures = {name: model.signature() for name, model in auxiliary.items()}
         return Choices(options, self.heads(options), self.curves(options), **signatures)
 
+    @property
+    def has_model(self) -> bool:
+        """Whether it can be asked; False for one without a model, see `load`."""
+        return bool(self.model["sha256"])
+
     def curves(self, options: Options) -> Curves:
         """Return this judge's calibration curves, by language; often none. Raises as `curves_for`."""
         return curves_for(str(self.model["sha256"]), options, self.heads(options))
@@ -320,6 +345,10 @@ class Judge:
         self._check_open()
         self.curves(options)
         for metric in metrics:
+            if not self.has_model and needs_judge([metric], options):
+                raise InputError(
+                    f"{metric.name} needs a judge, and none was loaded; name one for Judge.load."
+                )
             judgements = [JUDGEMENTS[name] for name in metric.judgements]
             if any(judgement.needs_head(options) for judgement in judgements) and not self.heads(options):
                 raise InputError(

@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from localeval.errors import InputError
 from localeval.prompts import Prompt, find_form, is_prompt_text, load_prompt, read_file, text_of
+from localeval.prompts.criteria import Criterion, as_criteria
 from localeval.system.arguments import STRICT, Int, Number, Settings
 from localeval.text.display import shorten
 
@@ -44,6 +45,7 @@ def _path_text(value: object) -> object:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
+_Criteria = Annotated[tuple[Criterion, ...], BeforeValidator(as_criteria)]
 _Path = Annotated[str, BeforeValidator(_path_text)]
 _Prompts = Mapping[str, Mapping[Literal["en", "zh"], _Path]]
 
@@ -117,10 +119,21 @@ class Options(Settings):
     beta: Annotated[Number, _ONLY_ARITHMETIC] = Field(
         default=1.0, ge=0.01, le=100, description="Beta of factual_correctness: above 1, recall weighs more."
     )
+    retrieval_k: Annotated[Int, _ONLY_ARITHMETIC] = Field(
+        default=5,
+        ge=1,
+        le=1000,
+        description="Retrieved texts that count in the metrics of retrieval but map.",
+    )
     prompts: Annotated[
         _Prompts, AfterValidator(_prompt_texts), Use(in_signature=False, on_command_line=False)
     ] = Field(
         default_factory=dict, description="Judgement -> language -> a prompt file, as its path or its text."
+    )
+    criteria: Annotated[_Criteria, _NOT_IN_SIGNATURE] = Field(
+        default=(),
+        description="TOML file of questions of your own, each of which makes a metric; may be given several "
+        "times.",
     )
     calibration: Annotated[
         _Path,
@@ -150,6 +163,9 @@ class Options(Settings):
         for name, text in texts.items():
             if not isinstance(text, str) or not _is_text_of_file(text):
                 raise InputError(f"{name} is {shorten(repr(text), 60)}, and not the text of a file")
+        for criterion in options.get("criteria") or ():
+            if isinstance(criterion, str):
+                raise InputError(f"a criterion is {shorten(repr(criterion), 60)}, and not its fields")
         prompts = options.get("prompts") or {}
         for judgement, by_language in prompts.items():
             for text in by_language.values():

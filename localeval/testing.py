@@ -115,9 +115,11 @@ class Call:
 class FakeEngine(TreeEngine):
     """An engine that returns queued answers in order, one per item; AssertionError when they run out.
 
-    An answer is a dict of the schema's fields. For a `Literal` field it may be a probability instead of an
-    option: {"verdict": 0.9} is the first option with 0.9. An exception in the queue is raised. A "token"
-    is a character here. `calls` records the calls.
+    `FakeEngine([])` is for what asks nothing, such as statements that are sentences. An answer is a dict of
+    the schema's fields. For a `Literal` field it may be a probability instead of an option: {"verdict": 0.9}
+    is the first option with 0.9, and the second with the rest; or the probabilities of several options:
+    {"level": {"A": 0.7, "B": 0.3}}. An exception in the queue is raised. A "token" is a character here.
+    `calls` records the calls.
 
     `likelihoods` maps texts to their log-probability as a response, 0 for any other text.
     """
@@ -188,8 +190,7 @@ class FakeEngine(TreeEngine):
             if get_origin(field.annotation) is Literal:
                 options = get_args(field.annotation)
                 probabilities[name] = _probabilities(values[name], options)
-                if _is_number(values[name]):
-                    values[name] = options[0] if values[name] >= 0.5 else options[1]
+                values[name] = max(options, key=probabilities[name].__getitem__)
         value = schema.model_validate(values)
         return Reply(value, value.model_dump_json(), probabilities, mass=dict.fromkeys(probabilities, 1.0))
 
@@ -200,14 +201,12 @@ class FakeEngine(TreeEngine):
 
 
 def _probabilities(answer: Any, options: Sequence[str]) -> dict[str, float]:
-    """Return the probability of each option; `answer` is an option, or the probability of the first."""
-    if _is_number(answer):
-        return {options[0]: answer, options[1]: 1 - answer}
+    """Return the probability of each option; see `FakeEngine` for the forms of an answer."""
+    if isinstance(answer, int | float) and not isinstance(answer, bool):
+        answer = {options[0]: answer, options[1]: 1 - answer}
+    if isinstance(answer, Mapping):
+        return {option: float(answer.get(option, 0.0)) for option in options}
     return {option: float(option == answer) for option in options}
-
-
-def _is_number(answer: Any) -> bool:
-    return isinstance(answer, int | float) and not isinstance(answer, bool)
 
 
 class FakeEmbedder:

@@ -87,7 +87,9 @@ def judged(sample: Sample, shares: Sequence[float], say: Callable[[str], str] = 
 
 def scored(sample: Sample, records: dict[str, Record]) -> SampleResult:
     rows = [METRICS[name] for name in METRICS_SHOWN]
-    scores = {row.name: undefined_reason(row, sample) or compute(row, records, DEFAULTS, {}) for row in rows}
+    scores = {
+        row.name: undefined_reason(row, sample) or compute(row, sample, records, DEFAULTS, {}) for row in rows
+    }
     return SampleResult(sample, scores, records)
 
 

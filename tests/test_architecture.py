@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from localeval import evaluate
+from localeval import evaluate, rescore
+from localeval.cli import main
 from localeval.engine.architectures import ARCHITECTURES
 from localeval.fitted.files import FittedFor, file_text
 from localeval.judgements import JUDGEMENTS
@@ -122,7 +123,8 @@ def test_the_judgement_of_the_recipe_is_in_table_csv_page_and_signature(
     run = folder / "run"
     table = capsys.readouterr().out
     assert "politeness: 2 scored, 0 undefined, 0 failed" in table
-    assert [row["politeness"] for row in rows(run / "scores.csv")] == ["0.9", "0.2"]
+    assert [row["politeness"] for row in rows(run / "scores.csv")] == ["1.0", "0.0"]
+    assert [row["politeness_soft"] for row in rows(run / "scores.csv")] == ["0.9", "0.2"]
     decided = [
         (row["judgement"], row["statement"], row["probability"], row["verdict"])
         for row in rows(run / "statements.csv")
@@ -149,12 +151,30 @@ def test_the_judgement_of_the_recipe_is_asked_once_and_then_read_from_the_journa
     never_asked = fake_judge(FakeEngine([]))
     samples = [{"response": "Gladly."}, {"response": "自己去查。"}]
     again = evaluate(samples, ["politeness"], never_asked, "run")
-    assert again["politeness"].value == pytest.approx((0.9 + 0.2) / 2)
+    assert again["politeness"].soft == pytest.approx((0.9 + 0.2) / 2)
+
+
+def test_the_metric_on_the_judgement_of_the_recipe_follows_the_threshold(folder: Path) -> None:
+    run_recipe("A judgement")
+    assert rescore("run")["politeness"].value == 0.5  # one of two
+    assert rescore("run", threshold=0.95)["politeness"].value == 0
 
 
 def test_the_format_of_the_recipe_is_a_file_of_the_run(folder: Path) -> None:
     run_recipe("An output format")
-    assert (folder / "run" / "scores.md").read_text(encoding="utf-8") == "# run\n- a: 1.0\n"
+    file = folder / "run" / "means.md"
+    assert file.read_text(encoding="utf-8") == "# run\n- context_precision: 1.0\n"
+
+
+def test_the_format_of_the_recipe_is_written_for_other_metrics_and_by_report(folder: Path) -> None:
+    run_recipe("An output format")
+    other = folder / "other"
+    judge = fake_judge(FakeEngine([{"verdict": 0.9}]))
+    sample = {"response": "Tea is green.", "retrieved_contexts": ["Tea is green."]}
+    evaluate([sample], ["full_support"], judge, other, statements="sentences")
+    (other / "means.md").unlink()
+    main(["report", str(other)])
+    assert (other / "means.md").read_text(encoding="utf-8") == "# other\n- full_support: 1.0\n"
 
 
 def test_the_architecture_of_the_recipe_is_read_and_is_in_table_csv_page_and_signature(

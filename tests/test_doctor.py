@@ -198,7 +198,7 @@ def test_the_command_tells_each_fault(tiny_path: Path, models: Path, monkeypatch
     done = localeval("doctor", *arguments, cwd=models)
     lines = done.stdout.splitlines()
     assert done.returncode == 3
-    assert len(lines) == 12
+    assert len(lines) == 13
     # The judge is random, and the others are no such models.
     faults = [line.split()[1] for line in lines if line.startswith("FAULT")]
     assert faults == ["faithfulness", "embedder", "classifier"]
@@ -228,3 +228,46 @@ def test_the_quick_start_is_sound() -> None:
     rows = findings(context=CheckContext(DEFAULT_JUDGE))
     assert [str(finding) for finding in rows.values() if finding.status == "fault"] == []
     assert rows["faithfulness"].status == "ok"
+
+
+def own_stores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A home folder without models; return llama.cpp's cache in it."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("LLAMA_CACHE", str(tmp_path / "home"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+def test_the_largest_judge_that_fits_is_suggested(
+    models: Path, tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = own_stores(monkeypatch, tmp_path)
+    monkeypatch.setattr(memory, "available", lambda: 2_000_000_000)
+    assert "is tiny, of 1 (" in findings("best judge")["best judge"].found
+    # The same model twice is a split one of twice the size.
+    for part in (1, 2):
+        shutil.copy(tiny_path, cache / f"big-0000{part}-of-00002.gguf")
+    assert "is llamacpp:big-00001-of-00002.gguf, of 2 (" in findings("best judge")["best judge"].found
+
+
+def test_a_larger_judge_of_the_catalog_that_fits_is_suggested_to_be_fetched(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_stores(monkeypatch, tmp_path)
+    monkeypatch.setattr(memory, "available", lambda: 2_000_000_000)
+    (models / "tiny.gguf").unlink()
+    finding = findings("best judge")["best judge"]
+    assert finding.status == "absent"
+    assert "no judge here fits into 2.0 GB of free memory" in finding.found
+    assert "localeval models fetch tiny" in finding.found
+
+
+def test_a_judge_that_does_not_fit_is_not_suggested(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_stores(monkeypatch, tmp_path)
+    monkeypatch.setattr(memory, "available", lambda: 100_000_000)
+    finding = findings("best judge")["best judge"]
+    assert finding.status == "absent"
+    assert finding.found == "no judge here fits into 0.1 GB of free memory (1 were found)"

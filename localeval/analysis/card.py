@@ -28,7 +28,7 @@ from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for
 from localeval.judgements.decision import statement_language
 from localeval.judgements.journal import JOURNAL, JournalFile
-from localeval.metrics import Metric
+from localeval.metrics import Metric, register_criteria
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import choose_metrics
 from localeval.options import Options
@@ -101,6 +101,7 @@ def make(
     Raises InputError for an invalid label, too few of them, or all of one group; FolderError.
     """
     choices = Options.read(options)
+    register_criteria(choices.criteria)
     [row] = choose_metrics([metric])
     dataset = dataset_name(data)
     kind = _label_kind(data, row, number, sentences, choices, dataset)

@@ -118,7 +118,7 @@ class LabelledSamples(LabelKind[JudgedSample]):
         metric = self._metric
         scores = oriented(judged.scores[metric.name], metric)
         if has_calibration:
-            raw = oriented(compute(metric, judged.records, self._options, RAW), metric)
+            raw = oriented(compute(metric, judged.sample, judged.records, self._options, RAW), metric)
             scores |= {f"{name} raw": share for name, share in raw.items()}
         scores[metric.baseline] = baseline_score(judged.sample, metric)
         return JudgedSample(

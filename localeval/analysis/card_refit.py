@@ -47,7 +47,10 @@ def refit(
 
 
 def _can_be_fitted(items: Sequence[JudgedSample]) -> bool:
-    """Report whether there are enough labels, each with verdicts, and both outside of every fold."""
+    """Report whether a curve can be fitted to these items, and to those outside each fold.
+
+    There have to be enough labels, verdicts for each, and both kinds of labels outside each fold.
+    """
     labels = [item.label for item in items]
     if len(items) < MIN_LABELS or min(labels.count(0), labels.count(1)) < MIN_OF_EACH_LABEL:
         return False
@@ -92,17 +95,20 @@ def _calibration(
     labels = [item.label for item in items]
     verdicts = [item.verdicts for item in items]
     draws = agreement.Bootstrap(labels, [group(item.row) for item in items])
-    fields = conditions(judge.model["sha256"], options, language, judge.heads(options))
+    sources = Counter(str(user_column(item.row, "source", "")) for item in items)
+    valid_for = conditions(judge.model["sha256"], options, language, judge.heads(options))
+    # A calibration names the model in its field `judge`.
+    del valid_for["model"]
     return Calibration(
-        judge=FittedFor(name=judge.model["name"], sha256=fields.pop("model")),
-        **fields,
+        judge=FittedFor(name=judge.model["name"], sha256=judge.model["sha256"]),
+        **valid_for,
         curve=fit(verdicts, labels),
         fitted_on={
             **source,
             "labels": len(items),
             "supported": sum(labels),
-            "statements": sum(map(len, verdicts)),
-            "sources": dict(Counter(str(user_column(item.row, "source", "")) for item in items)),
+            "statements": sum(len(of_item) for of_item in verdicts),
+            "sources": dict(sources),
             "date": datetime.date.today().isoformat(),
         },
         figures=agreement.rounded(draws.probabilities(probabilities)),

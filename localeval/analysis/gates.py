@@ -272,23 +272,27 @@ def gates_against(
     drops: Sequence[Drop] = (),
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[list[Outcome], tuple[str, ...]]:
-    """Return (the gates of `drop_gates`, warnings) against `baseline`, which the caller knows as `where`.
+    """Return the gates of `drop_gates`, and warnings of what they do not compare.
 
     Where the runs can't be compared, the result is one missed gate.
+
+    where  the name of the baseline for messages: its folder, for example
     """
     try:
         compared = compare(baseline, result)
     except LocalevalError as error:
-        return [Outcome(f"no drop from {printable(where)}", str(error), missed=True)], ()
+        not_comparable = Outcome(f"no drop from {printable(where)}", str(error), missed=True)
+        return [not_comparable], ()
     warnings = list(compared.warnings)
     not_compared = "none of them is compared"
     if compared.only_a or compared.only_b:
         unpaired = f"samples in that run alone: {compared.only_a}, in this one alone: {compared.only_b}"
         warnings.append(f"{unpaired}; {not_compared}")
     for metric, comparison in compared.metrics.items():
-        if any(comparison.failed):
-            before, after = comparison.failed
-            warnings.append(f"{metric}: failed in that run: {before}, in this one: {after}; {not_compared}")
+        failed_then, failed_now = comparison.failed
+        if failed_then or failed_now:
+            failed = f"failed in that run: {failed_then}, in this one: {failed_now}"
+            warnings.append(f"{metric}: {failed}; {not_compared}")
         if comparison.stopped:
             stopped = f"scored in that run and undefined in this one: {comparison.stopped}"
             warnings.append(f"{metric}: {stopped}; {not_compared}")

@@ -40,7 +40,7 @@ class Embedder:
 
     def __init__(self, files: ModelFiles, threads: int) -> None:
         """Raises ModelBroken if `files` can't be loaded without running code from the folder."""
-        self._network = _network_folder(files)
+        self._network = network_folder(files)
         self.name = files.name
         self.sha256 = files.sha256
         self.source = files.source
@@ -168,7 +168,7 @@ class _Module(NamedTuple):
         return is_known and re.fullmatch(r"[\w-]*", self.folder) is not None
 
 
-def _network_folder(files: ModelFiles) -> Path:
+def network_folder(files: ModelFiles) -> Path:
     """Return the folder of the network: the model's own, or one in it.
 
     Raises ModelBroken for a model that can't be loaded without running its code or opening its pickle.

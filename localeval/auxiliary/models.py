@@ -12,6 +12,7 @@ from localeval.errors import ModelMissing
 from localeval.models import catalog
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
 from localeval.models.files import absolute_path, auto_embedder
+from localeval.models.found import is_found_name
 
 
 class AuxiliaryModels:
@@ -30,11 +31,12 @@ class AuxiliaryModels:
         threads: int = 0,
     ) -> None:
         self.auto = embedder == catalog.AUTO
-        self._models: dict[str, Any] = {
-            "embedder": auto_embedder() if self.auto else embedder,
-            "classifier": classifier,
-        }
+        if self.auto:
+            embedder = auto_embedder()
+        # Kind -> what the caller gave: a name, a path, or a loaded model.
+        self._given: dict[str, Any] = {"embedder": embedder, "classifier": classifier}
         self._threads = threads
+        # Kind -> the model, once it is loaded here.
         self._opened: dict[str, Any] = {}
         self._lock = threading.Lock()
 
@@ -46,7 +48,9 @@ class AuxiliaryModels:
             model: EmbeddingModel = self._open("embedder", Embedder.load)
         except ModelMissing as error:
             remedy = "choose another with --embedder, or other metrics with -m"
-            raise ModelMissing(f"answer_relevance needs an embedder ({remedy}): {error}") from error
+            raise ModelMissing(
+                f"answer_relevance and semantic_similarity need an embedder ({remedy}): {error}"
+            ) from error
         return model
 
     def classifier(self) -> EntailmentModel:
@@ -58,7 +62,7 @@ class AuxiliaryModels:
 
     def sources(self) -> dict[str, str]:
         """Return each model's name or path for `Judge.load`, or a label in angle brackets."""
-        return {kind: _source(model) for kind, model in self._models.items()}
+        return {kind: _source(model) for kind, model in self._given.items()}
 
     def close(self) -> None:
         """Free the models opened here."""
@@ -67,7 +71,7 @@ class AuxiliaryModels:
         self._opened.clear()
 
     def _open(self, kind: str, load: Callable[..., Any]) -> Any:
-        model = self._models[kind]
+        model = self._given[kind]
         if not isinstance(model, str | os.PathLike):
             return model
         # Else two threads could each load it.
@@ -78,8 +82,8 @@ class AuxiliaryModels:
 
 
 def _source(model: Any) -> str:
-    """Return a catalog name unchanged, a path as an absolute one, or the type of an object of one's own."""
-    if isinstance(model, str) and model in catalog.entries():
+    """Return a catalog's or found model's name unchanged, a path as an absolute one, or an object's type."""
+    if isinstance(model, str) and (model in catalog.entries() or is_found_name(model)):
         return model
     if isinstance(model, str | os.PathLike):
         return str(absolute_path(model))

@@ -106,11 +106,12 @@ class _TermIndex:
         return shares
 
     def _best(self, gains: Sequence[float], shared: Sequence[float]) -> int | None:
-        """Return the sentence that gains most, of equals the one that shares most, of equals the first.
+        """Return the index of the sentence that gains most, or None where it shares nothing.
 
-        None where it shares nothing.
+        Of several that gain most, it is the one that shares most; of several of these, the first.
         """
         if not gains:
             return None
-        best = max(range(len(gains)), key=lambda i: (gains[i], shared[i], -i))
+        # Of equals, `max` returns the first.
+        best = max(range(len(gains)), key=lambda i: (gains[i], shared[i]))
         return best if shared[best] else None

@@ -127,21 +127,27 @@ def _knows_name(name: str, premise: SourceTerms) -> bool:
 def _by_note(number: Number, exponent: int, premise: SourceTerms) -> bool:
     """Return whether the premise has the number as an amount of the unit that a note gives to its tables.
 
+    exponent  the power of ten of that unit: 6 for millions
+
     >>> source = source_terms(["Sales (in millions)", "Tea 1,250"])
     >>> unsupported_numbers("Tea sold for $1.25 billion, or 1,250 million, and not 2 million.", source)
     ('2 million',)
     """
-    likeliest = number.readings[0]
-    digits = likeliest[0].digits
-    if len(likeliest) != 1 or not digits.isdigit() or not digits.endswith("0" * exponent):
+    has_one_value = len(number.readings[0]) == 1
+    digits = number.likeliest_value.digits
+    if not has_one_value or not digits.isdigit():
         return False
-    return Value(digits[:-exponent]) in premise.numbers
+    # An amount in millions is written without six zeros.
+    if not digits.endswith("0" * exponent):
+        return False
+    amount = Value(digits[:-exponent])
+    return amount in premise.numbers
 
 
 def _note_exponent(note: re.Match[str]) -> int:
     """Return the power of ten of a match of `_SCALE_NOTE`."""
     [number] = find_numbers("1" + (note[2] or " " + note[1]))
-    return len(number.readings[0][0].digits) - 1
+    return len(number.likeliest_value.digits) - 1
 
 
 @lru_cache(maxsize=256)  # several judgements look at one statement

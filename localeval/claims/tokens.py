@@ -13,7 +13,7 @@ from functools import lru_cache
 from localeval.claims.mentions import without_mentions
 from localeval.claims.word_roles import HAN_NUMERALS, MARKS, TOKEN, words
 from localeval.numbers.find import counts, parse_numbers
-from localeval.text.script import begins_with_han
+from localeval.text.script import begins_with_han, begins_with_han_or_later
 
 _FULL_WIDTH_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _MARKS = frozenset(MARKS)
@@ -207,10 +207,14 @@ def _is_name(raw: Sequence[_Raw], i: int, labels: frozenset[str]) -> bool:
         return not token.initial
     if token.shown == "A":
         following = raw[i + 1].word if i + 1 < len(raw) else ""
-        return following >= "\u3400" or "stop" in words().labels.get((following,), ())
+        return begins_with_han_or_later(following) or _is_word_of_grammar(following)
     if token.shown == "US":
         return True
-    return labels.isdisjoint(_EMPTY) and labels.isdisjoint(("negative",))
+    return "negative" not in labels and labels.isdisjoint(_EMPTY)
+
+
+def _is_word_of_grammar(word: str) -> bool:
+    return "stop" in words().labels.get((word,), ())
 
 
 def _number_key(word: str) -> str:

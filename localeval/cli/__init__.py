@@ -36,14 +36,17 @@ Exit codes:
 COMMANDS = {
     "card": ("card", "Measure how far the judge agrees with people's labels."),
     "compare": ("runs", "Compare two runs, sample by sample."),
+    "criteria": ("criteria", "Check questions of your own for the judge."),
     "doctor": ("models", "Check machine, installation and models."),
     "evaluate": ("evaluate", "Score the samples of a file."),
     "fit": ("card", "Fit a head to labelled answers."),
     "merge": ("runs", "Merge the shards of a run."),
+    "metrics": ("samples", "List the metrics, and what each needs."),
     "models": ("models", "List, fetch, verify and locate model files."),
     "pack": ("models", "Collect all that a machine without a network needs."),
     "report": ("runs", "Print the table of a run, and write its HTML page."),
     "rescore": ("runs", "Score a run again, without a model."),
+    "samples": ("samples", "Show what would be read of a file, and what could be computed."),
     "score": ("evaluate", "Score one sample, given as options."),
     "verify": ("runs", "Judge part of a run again, and compare the results."),
 }
@@ -81,7 +84,11 @@ def commands(context: click.Context) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command; every expected error is one line on stderr and an exit code, never a traceback."""
+    """Run a command. Returns where the exit code is 0, else raises SystemExit.
+
+    Every expected error is one line on stderr, never a traceback. In a program of your own,
+    `main(["report", "runs/data"])` knows what the program registered.
+    """
     attempts_before = attempts()
     words = sys.argv[1:] if arguments is None else arguments
     _prepare_streams()

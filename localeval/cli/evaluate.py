@@ -3,52 +3,33 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from localeval.cli.options import JUDGING, TIMEOUT, option, pop_options, split_options
+from localeval.cli.reading import READ_OPTIONS, read_file, source_file
 from localeval.cli.runs import GATES, Gates, exit_unless_scored, show
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics import Metric
 from localeval.metrics.score import explain
+from localeval.metrics.signature import needs_judge
 from localeval.models.catalog import AUTO, EMBEDDERS
 from localeval.options import Options
+from localeval.prompts.criteria import as_criteria
 from localeval.report.progress import live_line
 from localeval.report.text import language_warnings, notes_on_texts
 from localeval.runs.evaluate import evaluate, metrics_for, missing_models, plan
 from localeval.runs.folder import REPORT, RESULTS, check_default
 from localeval.runs.pool import threads_each
 from localeval.runs.result import Result
-from localeval.samples import FORMATS, Samples, read_samples
+from localeval.samples import Samples, read_samples
 from localeval.system.terminal import say
-from localeval.text.display import escaped_json, shorten
-
-EXAMPLE = resources.files("localeval") / "examples" / "answers.jsonl"
-_MAX_SKIPPED_SHOWN = 20
-_READ_OPTIONS = [
-    click.Option(
-        ["--format"],
-        type=click.Choice([*FORMATS]),
-        help="Format of FILE.  [default: by its name, else jsonl]",
-    ),
-    click.Option(["--encoding"], help="Encoding of FILE.  [default: utf-8, or by its byte order mark]"),
-    click.Option(
-        ["--columns"],
-        multiple=True,
-        help="Column of each field: user_input=q,response=a,...; a name with a comma in double quotes.",
-    ),
-    click.Option(["--limit"], type=click.IntRange(min=1), help="Read at most this many samples."),
-    click.Option(["--id", "ids"], multiple=True, help="Of these, only this id; may be given several times."),
-    click.Option(["--sample"], type=click.IntRange(min=1), help="Of these, draw this many, by --seed."),
-    click.Option(["--skip-bad"], is_flag=True, help="Skip rows that can't be read, and list them."),
-]
+from localeval.text.display import escaped_json
 
 
 def _number_or_text(value: str) -> int | str:
@@ -80,7 +61,7 @@ _OUTPUT = option(
 )
 
 
-@click.command("evaluate", params=[*_READ_OPTIONS, *JUDGING, *GATES, _OUTPUT, *_PARALLEL_OPTIONS])
+@click.command("evaluate", params=[*READ_OPTIONS, *JUDGING, *GATES, _OUTPUT, *_PARALLEL_OPTIONS])
 @click.argument("file", required=False)
 @click.option("--example", is_flag=True, help="Score the shipped samples instead of FILE.")
 @click.option("--plan", "plan_only", is_flag=True, help="Show what the run would take, and exit.")
@@ -97,11 +78,11 @@ def evaluate_command(
 ) -> None:
     """FILE is JSONL, JSON, CSV, TSV or Parquet; - is stdin."""
     gates = Gates(**pop_options(values, GATES))
-    reading = pop_options(values, _READ_OPTIONS)
+    reading = pop_options(values, READ_OPTIONS)
     parallel = pop_options(values, _PARALLEL_OPTIONS)
     judge, options = split_options(values)
-    samples = _read(_source(file, example), options["seed"], **reading)
-    selected = metrics_for(metrics, samples)
+    samples = read_file(source_file(file, example), options["seed"], **reading)
+    selected = metrics_for(metrics, samples, as_criteria(options["criteria"]))
     names = [metric.name for metric in selected]
     gates.check(names)
     folder = output or _default_folder(file, parallel["shard"])
@@ -110,7 +91,7 @@ def evaluate_command(
     threads = threads_each(parallel["workers"])
     if parallel["ray"] is None:
         judge["n_threads"] = judge["n_threads"] or threads
-    with Judge.load(**judge) as loaded:
+    with _load_judge(judge, selected, options) as loaded:
         if metrics is None:
             gates.check_models(loaded, options)
         if metrics is None and output is None:
@@ -132,13 +113,11 @@ def evaluate_command(
     exit_unless_scored(result)
 
 
-def _source(file: str | None, example: bool) -> str:
-    """Return the file to read. Raises InputError unless either a file or the example is given."""
-    if example == (file is not None):
-        raise InputError("give either a FILE, or --example for the shipped samples.")
-    if file == "":
-        raise InputError("FILE is empty; name one.")
-    return str(EXAMPLE) if file is None else file
+def _load_judge(judge: dict[str, Any], metrics: Sequence[Metric], options: Mapping[str, Any]) -> Judge:
+    """Load the judge of the command's options, without its model where no metric asks one."""
+    if needs_judge(metrics, Options.read(options)):
+        return Judge.load(**judge)
+    return Judge.load(**{**judge, "model": None})
 
 
 def _default_folder(file: str | None, shard: str | None) -> Path:
@@ -172,56 +151,6 @@ def _suggest_embedder(result: Result, chosen: str) -> None:
         say(f"questions were compared by {used}; a larger embedder: localeval models fetch {best}")
 
 
-def _read(file: str, seed: int, columns: Sequence[str], **reading: Any) -> Samples:
-    """Read the samples, and list skipped rows on stderr."""
-    samples = read_samples(file, columns=_named_columns(columns), seed=seed, **reading)
-    for line in samples.guesses:
-        say(f"{samples.name}: {line}")
-    for skipped in samples.skipped[:_MAX_SKIPPED_SHOWN]:
-        say(f"skipped: {skipped.reason}")
-    if samples.skipped:
-        total = f"skipped: {len(samples.skipped)} in all"
-        not_shown = len(samples.skipped) - _MAX_SKIPPED_SHOWN
-        if not_shown > 0:
-            total += f", {not_shown} of them not shown"
-        say(total)
-    return samples
-
-
-def _named_columns(texts: Sequence[str]) -> dict[str, str]:
-    """Return field -> column, as --columns names them. Raises InputError for a field that is named twice."""
-    names: dict[str, str] = {}
-    for text in texts:
-        for field, name in _split_columns(text):
-            if field in names:
-                raise InputError(f"--columns: {field} is named twice; keep one.")
-            names[field] = name
-    return names
-
-
-_COLUMN = re.compile(r"""\s*([^=,]+?)\s*=\s*(?:"((?:[^"]|"")+)"|([^,]+?))\s*(?:,|$)""")
-
-
-def _split_columns(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the fields and the names of their columns; a name with a comma stands in double quotes.
-
-    >>> list(_split_columns('user_input=q, response="Answer, short"'))
-    [('user_input', 'q'), ('response', 'Answer, short')]
-    """
-    position = 0
-    while position < len(text):
-        pair = _COLUMN.match(text, position)
-        if pair is None:
-            fault = shorten(repr(text[position:].partition(",")[0].strip()))
-            raise InputError(
-                f"--columns: {fault} is not FIELD=NAME; write user_input=q,response=a, and a name with a "
-                "comma in double quotes, as 'response=\"Answer, short\"'."
-            )
-        field, quoted, plain = pair.groups()
-        yield field, plain if quoted is None else quoted.replace('""', '"')
-        position = pair.end()
-
-
 @click.command("score", params=[*JUDGING, TIMEOUT])
 @click.option("--user-input", "--question", help="The question.")
 @click.option("--response", "--answer", help="The answer.")
@@ -246,8 +175,8 @@ def score_command(
     # They are options here, and no columns that could be named.
     samples.columns = []
     # Raises for a missing column before a model is loaded.
-    metrics_for(metrics, samples)
-    with Judge.load(**judge) as loaded:
+    selected = metrics_for(metrics, samples, as_criteria(options["criteria"]))
+    with _load_judge(judge, selected, options) as loaded:
         result = evaluate(samples, metrics, loaded, timeout=timeout, **options)
     if as_json:
         click.echo(escaped_json(result.to_json()), nl=False)

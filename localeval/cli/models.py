@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,11 +17,13 @@ from localeval.errors import InputError
 from localeval.models import ModelFiles, listing, models_dir, resolve
 from localeval.models.catalog import QUICK_START
 from localeval.models.files import absolute_path
+from localeval.models.found import find_models
 from localeval.system.offline import offline
 from localeval.system.terminal import say
-from localeval.text.display import escaped_json
+from localeval.text.display import escaped_json, printable
 
 if TYPE_CHECKING:
+    from localeval.candidates import Candidate
     from localeval.models.fetch import ByteProgress
 
 # Bytes between two lines of progress, if the total size is unknown.
@@ -37,21 +39,58 @@ def models_command(context: click.Context) -> None:
 
 @models_command.command("list", params=[JSON])
 def list_models(as_json: bool) -> None:
-    """List the models in the catalog, and whether they are on this machine."""
+    """List the models in the catalog, and below them those of Ollama, LM Studio, llama.cpp and the hub."""
+    from localeval.candidates import describe
+
     rows = listing()
+    found = find_models()
+    candidates = describe(found)
     if as_json:
+        rows += [candidate.row() for candidate in candidates]
         click.echo(escaped_json(json.dumps(rows, indent=2, ensure_ascii=False)))
-        return
+    else:
+        _print_table(_catalog_table(rows))
+        if candidates:
+            click.echo()
+            _print_table(_found_table(candidates))
+        say(f"models folder: {models_dir()}")
+    for fault in found.unreadable:
+        say(f"{fault}: its models are not listed")
+
+
+def _catalog_table(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     table = [["NAME", "KIND", "SIZE", "RAM", "LANGUAGES", "STATE", "LICENCE"]]
     for row in rows:
         size = f"{row['size'] / 1e9:.2f} GB" if row["size"] else "unknown"
         memory = f"{row['ram_gb']} GB"
         languages = ",".join(row["languages"])
         table.append([row["name"], row["kind"], size, memory, languages, row["state"], row["licence"]])
+    return table
+
+
+def _found_table(candidates: Sequence[Candidate]) -> list[list[str]]:
+    """Return a row for each model; the last column says what it is for, or why it is of no use."""
+    table = [["FOUND", "SIZE", "QUANTIZATION", "PARAMETERS", "CONTEXT", "CAN"]]
+    for candidate in candidates:
+        use = {"judge": "judge", "embedder": "embed", None: f"not be used: {candidate.fault}"}[candidate.kind]
+        if candidate.needed_n_ctx:
+            use += f" with --n-ctx {candidate.needed_n_ctx}"
+        row = [
+            ", ".join(candidate.names),
+            f"{candidate.size / 1e9:.2f} GB" if candidate.size else "",
+            candidate.quantization,
+            f"{candidate.parameters / 1e9:.2f} B" if candidate.parameters else "",
+            str(candidate.context_length or ""),
+            use,
+        ]
+        table.append([printable(cell) for cell in row])
+    return table
+
+
+def _print_table(table: Sequence[Sequence[str]]) -> None:
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         click.echo("  ".join(map(str.ljust, line, widths)).rstrip())
-    say(f"models folder: {models_dir()}")
 
 
 @models_command.command("fetch")
@@ -88,7 +127,9 @@ def model_path(name: str) -> None:
 
 
 def _describe(files: ModelFiles) -> str:
-    if files.entry is None:
+    if files.found_as.startswith("ollama:"):
+        status = "as its manifest says"
+    elif files.entry is None:
         status = "not in the catalog: nothing to compare with"
     elif files.unpinned:
         status = "in part unpinned in the catalog"

@@ -9,9 +9,11 @@ import click
 from pydantic.fields import FieldInfo
 
 from localeval.engine.settings import EngineSettings
+from localeval.metrics import register_criteria
 from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 from localeval.options import ARITHMETIC, Options, option_fields, use_of
+from localeval.prompts.criteria import as_criteria
 
 
 def option(*names: str, **settings: Any) -> click.Option:
@@ -25,6 +27,10 @@ def _of_field(field: FieldInfo) -> dict[str, Any]:
     settings: dict[str, Any] = {"default": field.default, "help": field.description, "show_default": True}
     if field.annotation is bool:
         settings["is_flag"] = True
+    elif get_origin(field.annotation) is tuple:
+        # Files. They are read before the other options, as -m may name what they define.
+        settings.update(type=click.Path(), multiple=True, metavar="FILE", is_eager=True, show_default=False)
+        settings["callback"] = _register_criteria
     else:
         settings["type"] = _type_of(field)
     return settings
@@ -58,17 +64,28 @@ def _engine_option(name: str, field: str) -> click.Option:
     return option(name, field, **_of_field(fields[field]))
 
 
+def _register_criteria(_: click.Context, __: click.Parameter, paths: Sequence[str]) -> Sequence[str]:
+    """Make the criteria of the files known. Raises InputError for a file that can't be used."""
+    register_criteria(as_criteria(paths))
+    return paths
+
+
 def _split_names(_: click.Context, __: click.Parameter, values: Sequence[str]) -> list[str] | None:
-    """Split names of metrics at commas. Raises InputError for no name and for an unknown one."""
+    """Split names of metrics at commas. They may be criteria of a run, which is not read yet."""
     if not values:
         return None
     names = [name.strip() for value in values for name in value.split(",")]
-    return [metric.name for metric in choose_metrics([name for name in names if name])]
+    return [name for name in names if name]
+
+
+def _find_names(context: click.Context, param: click.Parameter, values: Sequence[str]) -> list[str] | None:
+    """Split names of metrics at commas. Raises InputError for no name and for an unknown one."""
+    names = _split_names(context, param, values)
+    return None if names is None else [metric.name for metric in choose_metrics(names)]
 
 
 _METRICS: dict[str, Any] = {
     "multiple": True,
-    "callback": _split_names,
     "help": "Metric names, separated by commas; may be given several times.",
 }
 JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
@@ -78,14 +95,15 @@ JUDGE = option(
     "model",
     default=DEFAULT_JUDGE,
     show_default=True,
-    help="A catalog name, or the path of a GGUF file of an instruct model; made for Qwen2.5 and Qwen3.",
+    help="A name of `localeval models list`, as ollama:qwen2.5:7b, or the path of a GGUF file of an instruct "
+    "model; made for Qwen2.5 and Qwen3.",
 )
 EMBEDDER = option(
     "--embedder",
     default=DEFAULT_EMBEDDER,
     show_default=True,
-    help="For answer_relevance: a catalog name, or the path of a folder; auto is bge-m3 if it is here, else "
-    "a smaller one that is.",
+    help="For answer_relevance: a name of `localeval models list`, or the path of a folder; auto is bge-m3 "
+    "if it is here, else a smaller one that is.",
 )
 CLASSIFIER = option(
     "--classifier",
@@ -124,12 +142,17 @@ EVALUATE_OPTIONS = [
     if use_of(name).on_command_line
 ]
 # Of the commands that judge; see `split_options`.
-JUDGING = [option("--metrics", "-m", **_METRICS), *JUDGE_OPTIONS, *EVALUATE_OPTIONS, JSON]
+JUDGING = [
+    option("--metrics", "-m", callback=_find_names, **_METRICS),
+    *JUDGE_OPTIONS,
+    *EVALUATE_OPTIONS,
+    JSON,
+]
 # What can be changed without judging again. The default is the value of the run, so no variable changes it.
 RESCORING = [
-    click.Option(["--metrics", "-m"], **_METRICS),
+    click.Option(["--metrics", "-m"], callback=_split_names, **_METRICS),
     *(
-        click.Option([f"--{name}"], **{**_of_field(option_fields()[name]), "default": None})
+        click.Option([f"--{name.replace('_', '-')}"], **{**_of_field(option_fields()[name]), "default": None})
         for name in ARITHMETIC
     ),
 ]

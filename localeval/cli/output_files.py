@@ -65,7 +65,7 @@ def _fault(path: Path, kind: FileKind, own: Path | None, named: Sequence[str | P
     if own is not None and real == Path(os.path.realpath(own)):
         return ""
     # In small letters, as not every file system tells them apart.
-    if real.name.lower() in (*FILES, *file_names()) and _is_folder_of_run(real.parent, named):
+    if real.name.lower() in (*FILES, *file_names()) and _may_be_run_folder(real.parent, named):
         return "this is, or would be, a file of a run"
     if not _may_be_replaced(real, kind):
         return f"this file is there, and it is no {kind.name}"
@@ -97,10 +97,17 @@ def _may_be_replaced(path: Path, kind: FileKind) -> bool:
     return start.lstrip().lower().startswith(kind.begins) and kind.holds in start
 
 
-def _is_folder_of_run(folder: Path, named: Sequence[str | Path]) -> bool:
-    """Report whether the folder has a run, or may have one when the command ends."""
+def _may_be_run_folder(folder: Path, named: Sequence[str | Path]) -> bool:
+    """Report whether the folder has a run, or may have one when the command ends.
+
+    named  the other paths of the command, of which one may be the folder of its run
+    """
     try:
-        return not folder.is_dir() or is_run(folder) or any(is_same(folder, path) for path in named)
+        if not folder.is_dir():
+            # The command may make it.
+            return True
+        is_named = any(is_same(folder, path) for path in named)
+        return is_named or is_run(folder)
     except OSError:
         # It can't be looked into.
         return True

@@ -241,6 +241,7 @@ def rescore_command(
 ) -> None:
     """RUN is the folder of a run, with its journal. Options that are not given stay as the run had them."""
     check_output_file("output", SCORES, own=run / folder.RESULTS)
+    folder.register_criteria_of(run)
     gates = Gates(**pop_options(values, GATES))
     options = {name: value for name, value in values.items() if value is not None}
     replaces_own = output is not None and output.resolve() == (run / folder.RESULTS).resolve()
@@ -327,6 +328,8 @@ def compare_command(
     """A and B are the folders of the runs, and a difference is B minus A. Runs that differ in what moves
     numbers (judge, prompts, versions, options, seed) are refused with exit 1 and the fields that differ.
     """
+    for run in (a, b):
+        folder.register_criteria_of(run)
     drops = [Drop.read(text) for text in fail_on_drop if text]
     limits = Limits.read(max_failed, max_undefined)
     comparison = compare(a, b, force=force)

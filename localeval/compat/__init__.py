@@ -1,12 +1,15 @@
 """The names of RAGAS, and of the tutorials that rebuild it, over localeval's judgements and metrics.
 
-The scores are as from `localeval.evaluate`, but `AnswerRelevance` has another default of `relevance`. The
-package ragas is never imported.
+The scores are as from `localeval.evaluate`, but `AnswerRelevance`, `AnswerRelevancy` and `ResponseRelevancy`
+have other defaults. The package ragas is never imported.
 """
 
 from __future__ import annotations
 
-from localeval.compat.evaluation import EvaluationDataset, EvaluationResult, RunConfig, evaluate
+from typing import TYPE_CHECKING
+
+from localeval.compat import missing_names as _missing_names
+from localeval.compat.evaluation import EvaluationDataset, EvaluationResult, RunConfig, aevaluate, evaluate
 from localeval.compat.export import to_original, to_ragas
 from localeval.compat.metrics import (
     AnswerRelevance,
@@ -14,20 +17,65 @@ from localeval.compat.metrics import (
     FactualCorrectness,
     Faithfulness,
     FaithfulnesswithHHEM,
+    MetricResult,
+)
+from localeval.compat.ragas_metrics import (
+    AnswerRelevancy,
+    ContextPrecision,
+    ContextPrecisionWithoutReference,
+    ContextPrecisionWithReference,
+    ContextRecall,
+    ContextUtilization,
+    LLMContextPrecisionWithoutReference,
+    LLMContextPrecisionWithReference,
+    LLMContextRecall,
+    NoiseSensitivity,
+    ResponseRelevancy,
+    answer_relevancy,
+    context_precision,
+    context_recall,
+    context_utilization,
+    faithfulness,
 )
 from localeval.samples import Sample as SingleTurnSample
 
 __all__ = [
     "AnswerRelevance",
+    "AnswerRelevancy",
+    "ContextPrecision",
+    "ContextPrecisionWithReference",
+    "ContextPrecisionWithoutReference",
+    "ContextRecall",
     "ContextRelevance",
+    "ContextUtilization",
     "EvaluationDataset",
     "EvaluationResult",
     "FactualCorrectness",
     "Faithfulness",
     "FaithfulnesswithHHEM",
+    "LLMContextPrecisionWithReference",
+    "LLMContextPrecisionWithoutReference",
+    "LLMContextRecall",
+    "MetricResult",
+    "NoiseSensitivity",
+    "ResponseRelevancy",
     "RunConfig",
     "SingleTurnSample",
+    "aevaluate",
+    "answer_relevancy",
+    "context_precision",
+    "context_recall",
+    "context_utilization",
     "evaluate",
+    "faithfulness",
     "to_original",
     "to_ragas",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        # Python shows the message of no other error where a name is imported.
+        if name in _missing_names.NAMES:
+            raise ImportError(f"{name} of ragas is not available here; {_missing_names.NAMES[name]}.")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

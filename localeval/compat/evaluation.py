@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
+import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial, wraps
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,15 +18,19 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from localeval.compat.metrics import LOG, OPENED, Model, OriginalMetric, as_columns, close
+from localeval.compat.ragas_metrics import DEFAULT_METRICS
+from localeval.compat.runnable import traced
 from localeval.engine.interface import EmbeddingModel
-from localeval.errors import InputError
+from localeval.errors import InputError, LocalevalError
 from localeval.judge import Judge
+from localeval.metrics import Score
 from localeval.metrics.sample_result import SampleResult
 from localeval.report.progress import live_line
 from localeval.report.tables import renamed
 from localeval.report.text import language_warnings
 from localeval.runs import folder as run_folder
-from localeval.runs.evaluate import NetworkCount, RunSetup, score_run
+from localeval.runs.evaluate import NetworkCount, Progress, RunSetup, Watch, score_run
+from localeval.runs.plan import Plan
 from localeval.runs.pool import InProcessPool
 from localeval.runs.result import Result
 from localeval.samples import Sample, Samples, check_columns, is_table, read_samples
@@ -80,6 +87,23 @@ class EvaluationDataset:
     def from_list(cls, data: Iterable[Mapping[str, Any]]) -> EvaluationDataset:
         return cls(data)
 
+    @classmethod
+    def from_pandas(cls, dataframe: Any) -> EvaluationDataset:
+        return cls(dataframe)
+
+    @classmethod
+    def from_hf_dataset(cls, dataset: Any) -> EvaluationDataset:
+        return cls(dataset)
+
+    def to_jsonl(self, path: str | Path) -> None:
+        """Write each sample as a line of JSON."""
+        lines = [json.dumps(row, ensure_ascii=False) for row in self.to_list()]
+        Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    def to_pandas(self) -> Any:
+        """Return the samples as a data frame. Raises InputError where pandas is not installed."""
+        return _pandas().DataFrame(self.to_list())
+
     def features(self) -> list[str]:
         """List the columns that any sample has, without `id`."""
         return list(dict.fromkeys(name for row in self.to_list() for name in row if name != "id"))
@@ -99,6 +123,14 @@ class EvaluationDataset:
 
     def __repr__(self) -> str:
         return f"EvaluationDataset(features={self.features()}, len={len(self)})"
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise InputError("to_pandas needs pandas, which is not installed; pip install pandas.") from error
+    return pandas
 
 
 def _numbered(rows: list[Any]) -> list[Any]:
@@ -155,12 +187,8 @@ class EvaluationResult:
 
     def to_pandas(self) -> Any:
         """Return samples and scores as a data frame; a sample's column named as a score is `sample_NAME`."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise InputError("to_pandas needs pandas, which is not installed; pip install pandas.") from error
         rows = zip(self.dataset.to_list(), self.scores, strict=True)
-        return pandas.DataFrame([{**renamed(sample, list(scores)), **scores} for sample, scores in rows])
+        return _pandas().DataFrame([{**renamed(sample, list(scores)), **scores} for sample, scores in rows])
 
     def __repr__(self) -> str:
         means = []
@@ -172,57 +200,91 @@ class EvaluationResult:
 
 def evaluate(
     dataset: EvaluationDataset | Iterable[Any] | str | Path,
-    metrics: Sequence[OriginalMetric],
+    metrics: Sequence[OriginalMetric] | None = None,
     llm: Judge | Model | None = None,
     embeddings: EmbeddingModel | Model | None = None,
+    experiment_name: str | None = None,
+    callbacks: Any = None,
     run_config: RunConfig | None = None,
+    token_usage_parser: Any = None,
+    raise_exceptions: bool = False,
+    column_map: Mapping[str, str] | None = None,
     show_progress: bool = True,
+    batch_size: int | None = None,  # noqa: ARG001 (a judge answers one sample at a time)
+    return_executor: bool = False,
+    allow_nest_asyncio: bool = True,  # noqa: ARG001 (there is no event loop to nest)
     output: str | Path | None = None,
 ) -> EvaluationResult:
     """Score every sample by every metric.
 
-    dataset          also one of ragas, a list of samples or dicts, or the path of a JSONL file
-    llm, embeddings  for the metrics that have none
-    run_config       also one of ragas; None for no time limit
-    output           a folder that gets a run's folder for each metric, named after its column: a call that
-                     was interrupted goes on there, and `localeval report` and `compare` read it; without it
-                     all is kept in memory, and an interruption loses it
+    dataset           also one of ragas, a list of samples or dicts, or the path of a JSONL file
+    metrics           by default answer_relevancy, context_precision, faithfulness and context_recall
+    llm, embeddings   for the metrics that have none
+    callbacks         of LangChain: they see a run named `experiment_name`, and in it one for each metric
+    run_config        also one of ragas; None for no time limit
+    raise_exceptions  raise LocalevalError for the first sample that fails, instead of giving it a nan
+    column_map        maps fields to the columns that they are read from: {"contexts": "passages"}
+    output            a folder that gets a run's folder for each metric, named after its column: a call that
+                      was interrupted goes on there, and `localeval report` and `compare` read it; without it
+                      all is kept in memory, and an interruption loses it
 
-    Models loaded by this call are freed at the end; a `Judge`, and models loaded before, stay open. Samples
-    without a score are logged with the reason, as are samples in a language that a model does not read.
-    Raises InputError or ModelError before any sample is judged.
+    `batch_size` and `allow_nest_asyncio` have no effect. Models loaded by this call are freed at the end; a
+    `Judge`, and models loaded before, stay open. Samples without a score are logged with the reason, as are
+    samples in a language that a model does not read. Raises InputError or ModelError before any sample is
+    judged; also for `token_usage_parser` and `return_executor`, which can't be used here.
     """
-    data = _read_dataset(dataset)
-    chosen = _choose(metrics, data, llm, embeddings)
+    if token_usage_parser is not None:
+        raise InputError("token_usage_parser: no tokens are paid for here; leave it out.")
+    if return_executor:
+        raise InputError("return_executor: there is no executor here; call aevaluate, and cancel its task.")
+    if not isinstance(experiment_name, str | None):
+        shown = shorten(repr(experiment_name), 60)
+        raise InputError(f"experiment_name is {shown}; give a text, and the other arguments by their names.")
+    data = _read_dataset(dataset, column_map or {})
+    chosen = _choose(DEFAULT_METRICS if metrics is None else metrics, data, llm, embeddings)
     config = run_config or RunConfig(timeout=None)
-    options = {} if config.seed is None else {"seed": config.seed}
-    samples = Samples(data.samples, "the dataset")
+    samples = [Samples(map(metric.judged_sample, data.samples), "the dataset") for metric in chosen]
     folders: list[Path | None] = [None] * len(chosen)
     if output is not None:
         folders = list(_folders(Path(output), chosen, samples))
-    judged: dict[str, list[SampleResult]] = {}
+    score = partial(
+        _score,
+        chosen,
+        data,
+        samples,
+        folders,
+        timeout=config.timeout,
+        options={} if config.seed is None else {"seed": config.seed},
+        show_progress=show_progress,
+        watch=_RaiseFailures() if raise_exceptions else None,
+        in_trace=bool(callbacks),
+    )
     open_before = set(OPENED)
     try:
-        for metric in chosen:
-            metric.judge().check_requirements([metric.metric], metric.settings(**options))
-        results = _score(chosen, samples, folders, config.timeout, options, show_progress)
-        for metric, result in zip(chosen, results, strict=True):
-            judged[metric.column] = [metric.in_column(item) for item in result.samples]
-            metric.log(judged[metric.column])
-            for line in language_warnings(result):
-                LOG.warning("%s: %s.", metric.column, line)
+        if not callbacks:
+            return score()
+        name = experiment_name or "evaluation"
+        return traced(name, score, lambda result: {"scores": result.scores}, {"callbacks": callbacks})
     finally:
         close(OPENED.keys() - open_before)
-    return EvaluationResult(judged, data)
 
 
-def _read_dataset(dataset: EvaluationDataset | Iterable[Any] | str | Path) -> EvaluationDataset:
-    """Read the samples of any accepted data set."""
-    if isinstance(dataset, EvaluationDataset):
-        return dataset
+@wraps(evaluate, assigned=())  # for its signature
+async def aevaluate(*arguments: Any, **options: Any) -> EvaluationResult:
+    """Call `evaluate` in a thread of its own, so that it does not block the event loop."""
+    return await asyncio.to_thread(evaluate, *arguments, **options)
+
+
+def _read_dataset(
+    dataset: EvaluationDataset | Iterable[Any] | str | Path, column_map: Mapping[str, str]
+) -> EvaluationDataset:
+    """Read the samples of any accepted data set, a field in `column_map` from its column there."""
     if isinstance(dataset, str | Path):
-        return EvaluationDataset.from_jsonl(dataset)
-    return EvaluationDataset(dataset)
+        return EvaluationDataset(read_samples(dataset, columns=column_map, format="jsonl"))
+    data = dataset if isinstance(dataset, EvaluationDataset) else None
+    if column_map:
+        return EvaluationDataset(read_samples(data.to_list() if data else dataset, columns=column_map))
+    return data or EvaluationDataset(dataset)
 
 
 def _choose(
@@ -249,57 +311,112 @@ def _choose(
     return chosen
 
 
-def _folders(output: Path, metrics: Sequence[OriginalMetric], samples: Samples) -> list[Path]:
-    """Return the run's folder of each metric, which is named after its column.
+def _folders(output: Path, metrics: Sequence[OriginalMetric], samples: Sequence[Samples]) -> list[Path]:
+    """Return the run's folder of each metric, which is named after its column, for its samples.
 
     Raises InputError for two metrics with one folder, and for a folder that can't hold a run of the samples.
     """
-    columns: dict[Path, str] = {}
-    for metric in metrics:
+    folders: list[Path] = []
+    for metric, judged_samples in zip(metrics, samples, strict=True):
+        # Of other characters, a file system may not take each.
         name = re.sub(r"[^\w.=-]+", "-", metric.column).strip(".-") or "metric"
         folder = output / name
-        if folder in columns:
+        if folder in folders:
+            other = metrics[folders.index(folder)]
             raise InputError(
-                f"{columns[folder]} and {metric.column} would share the folder {folder}; give one of them "
+                f"{other.column} and {metric.column} would share the folder {folder}; give one of them "
                 "another name with name=."
             )
-        columns[folder] = metric.column
-        run_folder.check(folder, samples)
-    return list(columns)
+        folders.append(folder)
+        run_folder.check(folder, judged_samples)
+    return folders
+
+
+class _RaiseFailures:
+    """Raises LocalevalError for the first sample whose score failed; a `Watch` of a run."""
+
+    def on_plan(self, plan: Plan) -> None:
+        """Nothing is shown here."""
+
+    def on_sample(
+        self,
+        done: int,
+        samples: Sequence[Sample],
+        scores: Mapping[str, Score],
+        workers: str,  # noqa: ARG002
+    ) -> None:
+        for name, score in scores.items():
+            if score.status == "failed":
+                raise LocalevalError(f"{name}: sample {samples[done - 1].id} failed ({score.reason}).")
 
 
 def _score(
     metrics: Sequence[OriginalMetric],
-    samples: Samples,
+    data: EvaluationDataset,
+    samples: Sequence[Samples],
     folders: Sequence[Path | None],
+    *,
     timeout: float | None,
     options: Mapping[str, Any],
     show_progress: bool,
-) -> list[Result]:
-    """Make a run for each metric, one after the other; what several of them need is judged once.
+    watch: Watch | None,
+    in_trace: bool,
+) -> EvaluationResult:
+    """Make a run for each metric, of its samples, one after the other; what several need is judged once.
+
+    in_trace  a run of LangChain's callbacks is open, in which each metric has one
+    """
+    for metric in metrics:
+        metric.judge().check_requirements([metric.metric], metric.settings(**options))
+    judged: dict[str, list[SampleResult]] = {}
+    results: list[Result] = []
+    finished: list[Path] = []
+    with ExitStack() as stack:
+        for number, (metric, judged_samples, folder) in enumerate(
+            zip(metrics, samples, folders, strict=True), 1
+        ):
+            stack.enter_context(metric.judge().memory.remembering_all())
+            title = "Evaluating" if len(metrics) == 1 else f"Evaluating metric {number} of {len(metrics)}"
+            setup = RunSetup(judged_samples, [metric.metric], metric.settings(**options), folder)
+            with live_line(not show_progress, title) as progress:
+                run = partial(_run, setup, metric.judge(), timeout, finished, progress, watch)
+                result = traced(metric.column, run, _scores) if in_trace else run()
+            results.append(result)
+            if folder is not None:
+                finished.append(folder)
+    for metric, result in zip(metrics, results, strict=True):
+        judged[metric.column] = [metric.in_column(item) for item in result.samples]
+        metric.log(judged[metric.column])
+        for line in language_warnings(result):
+            LOG.warning("%s: %s.", metric.column, line)
+    return EvaluationResult(judged, data)
+
+
+def _run(
+    setup: RunSetup,
+    judge: Judge,
+    timeout: float | None,
+    finished: Sequence[Path],
+    progress: Progress,
+    watch: Watch | None,
+) -> Result:
+    """Make the run of one metric.
 
     A time limit is looked at between judgements. A worker could be ended meanwhile, but it imports the
     caller's script, which has no `if __name__ == "__main__":` where it was written for the original.
     """
-    results: list[Result] = []
-    finished: list[Path] = []
-    with ExitStack() as stack:
-        for number, (metric, folder) in enumerate(zip(metrics, folders, strict=True), 1):
-            judge = metric.judge()
-            stack.enter_context(judge.memory.remembering_all())
-            setup = RunSetup(samples, [metric.metric], metric.settings(**options), folder)
-            title = "Evaluating" if len(metrics) == 1 else f"Evaluating metric {number} of {len(metrics)}"
-            with live_line(not show_progress, title) as progress:
-                result = score_run(
-                    setup,
-                    judge,
-                    InProcessPool(judge, timeout),
-                    NetworkCount(),
-                    memory=judge.memory,
-                    known=finished,
-                    progress=progress,
-                )
-            results.append(result)
-            if folder is not None:
-                finished.append(folder)
-    return results
+    return score_run(
+        setup,
+        judge,
+        InProcessPool(judge, timeout),
+        NetworkCount(),
+        memory=judge.memory,
+        known=finished,
+        progress=progress,
+        watch=watch,
+    )
+
+
+def _scores(result: Result) -> dict[str, list[float | None]]:
+    """Return the values of a run of one metric, for LangChain's callbacks."""
+    return {"scores": [score.value for item in result.samples for score in item.scores.values()]}

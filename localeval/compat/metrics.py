@@ -11,10 +11,13 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from localeval.auxiliary.models import AuxiliaryModels
+from localeval.compat import missing_names
+from localeval.compat.runnable import MetricBase
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
@@ -27,7 +30,7 @@ from localeval.options import Options
 from localeval.prompts import LANGUAGES
 from localeval.report.text import MAX_NAMED
 from localeval.samples import ALIASES, Sample
-from localeval.text.display import join_some
+from localeval.text.display import join_some, shorten
 
 LOG = logging.getLogger(__name__)
 
@@ -60,13 +63,85 @@ def as_columns(source: Any) -> Any:
         return source
     dump = getattr(source, "model_dump", None)
     if callable(dump):
-        return {name: value for name, value in dump().items() if value is not None}
+        dumped = dump()
+        if not ALIASES.keys() & dumped:
+            # Another model, such as a message of LangChain; `Sample` refuses it.
+            return source
+        return {name: value for name, value in dumped.items() if value is not None}
     columns = {name: getattr(source, name) for name in ALIASES if hasattr(source, name)}
     return columns or source
 
 
-class OriginalMetric(AbstractContextManager[Any]):
-    """Base class of the metrics.
+CHAIN_NAMES = {
+    "input": "user_input",
+    "result": "response",
+    "context": "retrieved_contexts",
+    "source_documents": "retrieved_contexts",
+}
+"""Names in the output of LangChain's retrieval chains -> the field."""
+
+
+def _of_chain(columns: Any) -> Any:
+    """Read the names of LangChain's chains as fields, and its documents and messages as their texts.
+
+    A field that the columns have under one of its own names stays.
+    """
+    if not isinstance(columns, Mapping):
+        return columns
+    fields = {name: _as_text(value) for name, value in columns.items()}
+    for name, field in CHAIN_NAMES.items():
+        is_given = any(alias in fields for alias in (field, *ALIASES[field]))
+        if name in fields and not is_given:
+            fields[field] = fields[name]
+    return fields
+
+
+def _as_text(value: Any) -> Any:
+    """Return the text of a document or a message of LangChain, also in a list; anything else as it is."""
+    if isinstance(value, list | tuple):
+        return [_as_text(item) for item in value]
+    for name in ("page_content", "content"):
+        text = getattr(value, name, None)
+        if isinstance(text, str):
+            return text
+    return value
+
+
+def _config(callbacks: Any) -> dict[str, Any] | None:
+    return {"callbacks": callbacks} if callbacks else None
+
+
+class MetricResult(float):
+    """A score as ragas' `score` and `ascore` return it: a number, nan where there is none.
+
+    value   the number
+    reason  why there is none; None where there is one
+
+    >>> MetricResult(0.5), MetricResult(0.5).value + 1
+    (MetricResult(value=0.5), 1.5)
+    """
+
+    reason: str | None
+
+    def __new__(cls, value: float, reason: str | None = None) -> MetricResult:
+        result = super().__new__(cls, value)
+        result.reason = reason
+        return result
+
+    @property
+    def value(self) -> float:
+        return float(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"result": self.value, "reason": self.reason}
+
+    def __repr__(self) -> str:
+        reason = f", reason={self.reason!r}" if self.reason else ""
+        return f"MetricResult(value={self.value}{reason})"
+
+
+class OriginalMetric(MetricBase, AbstractContextManager[Any]):
+    """Base class of the metrics, which are Runnables of LangChain where langchain-core is installed.
 
     llm          a `Judge`, which the caller closes; or a catalog name or a path to a GGUF file, which is
                  loaded when it is first needed, shared with other metrics of the same llm, and freed by
@@ -75,25 +150,44 @@ class OriginalMetric(AbstractContextManager[Any]):
     max_retries  accepted, without effect: a reply under a grammar needs no retry
     options      as in `localeval.options.Options`, such as verdict="reasoned" or threshold=0.6
 
-    Inputs are a dict with the original names (query, answer, document_list) or ours, or a sample of localeval
-    or ragas. Raises InputError for an unknown option.
+    Inputs are a dict with the original names (query, answer, document_list), ours, or the names in the output
+    of LangChain's chains (input, context); or a sample of localeval or ragas. Raises InputError for an
+    unknown option.
     """
 
     row: ClassVar[str]  # its name in `localeval.METRICS`
     called: ClassVar[str] = ""  # its original name, if that is different
+    name: str
     columns: ClassVar[tuple[str, ...]]
     embedding_model: EmbeddingModel | Model | None = None
 
     def __init__(
         self, llm: Judge | Model | None = None, *, name: str = "", max_retries: int = 1, **options: Any
     ) -> None:
+        for option in options:
+            if option in missing_names.OPTIONS:
+                remedy = missing_names.OPTIONS[option]
+                raise InputError(f"{type(self).__name__}: {option} can't be used here; {remedy}.")
         self.llm = llm
         self.name = name or self.called or self.row
         self.max_retries = max_retries
-        self.options = self.read(options)
-        self._own_options = {option: getattr(self.options, option) for option in options}
+        self._own_options: dict[str, Any] = {}
+        self.set_options(**options)
         # Keys in `OPENED`.
         self._models: set[Hashable] = set()
+
+    def set_options(self, **options: Any) -> None:
+        """Set options, as when the metric is made. Raises InputError for an unknown one."""
+        given = {**self._own_options, **options}
+        self.options = self.read(given)
+        self._own_options = {option: getattr(self.options, option) for option in given}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in missing_names.METHODS:
+                raise AttributeError(f"{name} is not available here; {missing_names.METHODS[name]}.")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def read(self, options: Mapping[str, Any]) -> Options:
         """Read options, with the defaults of this metric. Raises InputError for an unknown one."""
@@ -113,24 +207,55 @@ class OriginalMetric(AbstractContextManager[Any]):
         """The column in the result of `evaluate`."""
         return self.name
 
-    def invoke(self, inputs: Any, **options: Any) -> float:
+    # The originals call the first argument `inputs`, and LangChain, which gives it by its place, `input`.
+    def invoke(self, inputs: Any, config: Any = None, **options: Any) -> float:  # type: ignore[override]
         """Score one sample, 0 to 1; nan if the score is undefined or failed, with the reason logged.
 
-        `options` replace the metric's own.
+        config   of LangChain: callbacks, tags, metadata, run_name
+        options  replace the metric's own
         """
+        return self.call_with_config(partial(self._score_and_log, **options), inputs, config)
+
+    async def ainvoke(self, inputs: Any, config: Any = None, **options: Any) -> float:  # type: ignore[override]
+        """Do as `invoke`, in a thread of its own, so that the event loop is not blocked."""
+        score = partial(asyncio.to_thread, self._score_and_log, **options)
+        return await self.acall_with_config(score, inputs, config)
+
+    def single_turn_score(self, sample: Any, callbacks: Any = None) -> float:
+        return self.invoke(sample, _config(callbacks))
+
+    async def single_turn_ascore(
+        self, sample: Any, callbacks: Any = None, timeout: float | None = None
+    ) -> float:
+        return await self.ainvoke(sample, _config(callbacks), timeout=timeout)
+
+    def score(self, **columns: Any) -> MetricResult:
+        """Score one sample, given by its columns: `score(user_input=..., response=...)`."""
+        return self._metric_result(columns)
+
+    async def ascore(self, **columns: Any) -> MetricResult:
+        """Do as `score`, in a thread of its own, so that the event loop is not blocked."""
+        return await asyncio.to_thread(self._metric_result, columns)
+
+    def batch_score(self, inputs: Iterable[Mapping[str, Any]]) -> list[MetricResult]:
+        """Score samples one after the other, each given by its columns."""
+        return [self._metric_result(columns) for columns in inputs]
+
+    async def abatch_score(self, inputs: Iterable[Mapping[str, Any]]) -> list[MetricResult]:
+        """Do as `batch_score`, in a thread of its own, so that the event loop is not blocked."""
+        return await asyncio.to_thread(self.batch_score, inputs)
+
+    def _metric_result(self, columns: Mapping[str, Any]) -> MetricResult:
+        sample_result = self.judged(columns)
+        self.log([sample_result])
+        score = sample_result.scores[self.column]
+        reason = None if score.status == "scored" else f"{score.status} ({score.reason})"
+        return MetricResult(self.number(score), reason)
+
+    def _score_and_log(self, inputs: Any, **options: Any) -> float:
         sample_result = self.judged(inputs, **options)
         self.log([sample_result])
         return self.number(sample_result.scores[self.column])
-
-    async def ainvoke(self, *arguments: Any, **options: Any) -> float:
-        """Call `invoke` in a thread of its own, so that the event loop is not blocked."""
-        return await asyncio.to_thread(self.invoke, *arguments, **options)
-
-    def single_turn_score(self, sample: Any) -> float:
-        return self.invoke(sample)
-
-    async def single_turn_ascore(self, sample: Any) -> float:
-        return await self.ainvoke(sample)
 
     def judged(self, inputs: Any, timeout: float | None = None, **options: Any) -> SampleResult:
         """Score one sample, and return the score with its records, as `to_original` accepts them.
@@ -138,7 +263,7 @@ class OriginalMetric(AbstractContextManager[Any]):
         If the judgements take more than `timeout` seconds, the score is *failed* (see `RunConfig`).
         """
         settings = self.settings(**options)
-        sample = Sample.read(as_columns(inputs), self.name)
+        sample = self.judged_sample(Sample.read(_of_chain(as_columns(inputs)), self.name))
         undefined = undefined_reason(self.metric, sample)
         if undefined is not None:
             # No model is loaded for it.
@@ -146,6 +271,10 @@ class OriginalMetric(AbstractContextManager[Any]):
         judge = self.judge()
         judge.check_requirements([self.metric], settings)
         return self.in_column(judge.score_sample(sample, [self.metric], settings, judge.memory, timeout))
+
+    def judged_sample(self, sample: Sample) -> Sample:
+        """Return the sample as the metric judges it, often as it is."""
+        return sample
 
     def in_column(self, result: SampleResult) -> SampleResult:
         """Return a result with the score under the name of the column, in place of the row's."""
@@ -294,17 +423,40 @@ class AnswerRelevance(OriginalMetric):
         super().__init__(llm, **rest)
         self.embedding_model = embedding_model
 
+    @property
+    def embeddings(self) -> EmbeddingModel | Model | None:
+        """The embedding model, under the name of ragas."""
+        return self.embedding_model
+
+    @embeddings.setter
+    def embeddings(self, model: EmbeddingModel | Model | None) -> None:
+        self.embedding_model = model
+
     def read(self, options: Mapping[str, Any]) -> Options:
         defaults: dict[str, Any] = {"relevance": "draws"}
         if options.get("relevance") == "ragas":
             defaults["questions"] = 3
         return super().read({**defaults, **options})
 
-    def invoke(self, inputs: Any, num_of_gen: int | None = None, **options: Any) -> float:
-        """Score one sample, with `num_of_gen` questions instead of the number in the options."""
+    def invoke(self, inputs: Any, config: Any = None, **options: Any) -> float:  # type: ignore[override]
+        """Score one sample, with `num_of_gen` questions instead of the number in the options.
+
+        In the originals that number is the second argument: an integer there is one, and no config.
+        """
+        if isinstance(config, int):
+            return super().invoke(inputs, num_of_gen=config, **options)
+        return super().invoke(inputs, config, **options)
+
+    async def ainvoke(self, inputs: Any, config: Any = None, **options: Any) -> float:  # type: ignore[override]
+        """Do as `invoke`, in a thread of its own, so that the event loop is not blocked."""
+        if isinstance(config, int):
+            return await super().ainvoke(inputs, num_of_gen=config, **options)
+        return await super().ainvoke(inputs, config, **options)
+
+    def _score_and_log(self, inputs: Any, num_of_gen: int | None = None, **options: Any) -> float:
         if num_of_gen is not None:
             options = {"questions": num_of_gen, **options}
-        return super().invoke(inputs, **options)
+        return super()._score_and_log(inputs, **options)
 
     def judge(self) -> Judge:
         judge = super().judge()
@@ -325,12 +477,29 @@ class AnswerRelevance(OriginalMetric):
 
 
 class FactualCorrectness(OriginalMetric):
-    """F1 (`mode` "f1", with `beta`), "precision" or "recall" of the response against the reference."""
+    """F1 (`mode` "f1", with `beta`), "precision" or "recall" of the response against the reference.
+
+    atomicity, coverage  "high", as all statements of a sentence are judged. Raises InputError for "low"
+    """
 
     row = "factual_correctness"
     columns = ("response", "reference")
 
-    def __init__(self, llm: Judge | Model | None = None, mode: str = "f1", **rest: Any) -> None:
+    def __init__(
+        self,
+        llm: Judge | Model | None = None,
+        mode: str = "f1",
+        *,
+        atomicity: str = "high",
+        coverage: str = "high",
+        **rest: Any,
+    ) -> None:
+        for name, value in {"atomicity": atomicity, "coverage": coverage}.items():
+            if value != "high":
+                raise InputError(
+                    f"factual_correctness: {name} is {shorten(repr(value), 60)}; all statements of a "
+                    "sentence are judged here, so leave it out."
+                )
         super().__init__(llm, mode=mode, **rest)
 
     @property

@@ -57,10 +57,13 @@ def packages(_: CheckContext) -> str:
 
 def _required_packages() -> list[Requirement]:
     """Return what localeval requires on this machine, without its extras."""
-    packages = [Requirement(line) for line in requires("localeval") or ()]
-    return [
-        package for package in packages if package.marker is None or package.marker.evaluate({"extra": ""})
-    ]
+    packages = []
+    for line in requires("localeval") or ():
+        package = Requirement(line)
+        # The marker of a package of an extra does not hold with the extra "".
+        if package.marker is None or package.marker.evaluate({"extra": ""}):
+            packages.append(package)
+    return packages
 
 
 def _version_faults(required: Sequence[Requirement]) -> list[str]:

@@ -8,11 +8,14 @@ from importlib import resources
 from localeval import models
 from localeval.auxiliary.embedder import Embedder
 from localeval.auxiliary.hhem import Classifier
+from localeval.candidates import describe, judges_of_catalog
 from localeval.doctor.checking import CheckContext, Fault, FirstReply, NotApplicable, check, require
+from localeval.engine import memory
 from localeval.errors import LocalevalError, ModelMissing
 from localeval.judgements.journal import Journal
 from localeval.models.catalog import AUTO, Kind, entries
 from localeval.models.files import auto_embedder
+from localeval.models.found import find_models
 from localeval.options import Options
 from localeval.prompts import PromptPrefix
 from localeval.samples import Sample, read_samples
@@ -56,6 +59,44 @@ def checksums(_: CheckContext) -> str:
     listed = [f"{files.name} (in part unpinned)" if files.unpinned else files.name for files in found]
     size = sum(files.size for files in found)
     return f"{', '.join(listed)}: {size / 1e9:.1f} GB read, as in the catalog"
+
+
+@check
+def best_judge(_: CheckContext) -> str:
+    """Suggest the judge with the most parameters that fits into free memory, of the catalog and of others."""
+    free = memory.available()
+    judges = [*judges_of_catalog(), *(found for found in describe(find_models()) if found.kind == "judge")]
+    fitting = [judge for judge in judges if memory.fits(judge.memory, free) and not judge.needed_n_ctx]
+    room = "this machine" if free is None else f"{free / 1e9:.1f} GB of free memory"
+    # Of equal ones the first: the catalog's come first, and some have a calibration.
+    best = max(fitting, key=lambda judge: judge.parameters, default=None)
+    larger = _larger_of_catalog(best.memory if best else 0, free)
+    if best is None:
+        raise NotApplicable(f"no judge here fits into {room} ({len(judges)} were found){larger}")
+    return (
+        f"the largest judge here that fits into {room} is {best.name}, of {len(judges)} "
+        f"({best.parameters / 1e9:.2g} billion parameters, about {best.memory / 1e9:.1f} GB){larger}"
+    )
+
+
+def _larger_of_catalog(need: int, free: int | None) -> str:
+    """Name the catalog's judge that needs most, of those that fit and need more than `need`; "" for none."""
+    fetched = {row["name"] for row in models.listing() if row["state"] != "missing"}
+    larger = [
+        entry
+        for entry in entries().values()
+        if entry.kind == "judge"
+        and entry.name not in fetched
+        and need < entry.ram_gb * 1e9
+        and memory.fits(int(entry.ram_gb * 1e9), free)
+    ]
+    if not larger:
+        return ""
+    entry = max(larger, key=lambda entry: entry.ram_gb)
+    return (
+        f"; {entry.name} would fit, too ({entry.ram_gb} GB, licence {entry.licence}): "
+        f"localeval models fetch {entry.name}"
+    )
 
 
 # From here on llama.cpp is in this process, and may end it.

@@ -30,16 +30,19 @@ def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, 
     localeval.engine.interface.ContextTooLong: 1001 tokens, 1000 possible
     """
     ranges: list[range] = []
-    left = 0
+    start = 0
+    left = n_ctx - stem
     for i, (feed, budget) in enumerate(zip(feeds, budgets, strict=True)):
         need = feed + budget + GLUE_TOKENS
         if stem + need > n_ctx:
             raise ContextTooLong(f"{stem + need} tokens, {n_ctx} possible")
-        if need > left or len(ranges[-1]) == width:
-            ranges.append(range(i, i))
+        if need > left or i - start == width:
+            ranges.append(range(start, i))
+            start = i
             left = n_ctx - stem
-        ranges[-1] = range(ranges[-1].start, i + 1)
         left -= need
+    if feeds:
+        ranges.append(range(start, len(feeds)))
     return ranges
 
 

@@ -290,8 +290,10 @@ def trim_repetition(text: bytes) -> bytes | None:
     (None, None)
     """
     lists, _ = _scan(text)
+    if not lists:
+        return None
     seen: set[bytes] = set()
-    for start, end in lists[-1] if lists else ():
+    for start, end in lists[-1]:
         item = text[start:end].lower()
         if item in seen:
             return text[:start].rstrip(b",")

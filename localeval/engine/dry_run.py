@@ -174,12 +174,15 @@ class DryRunEngine:
     def _forced(self, fields: _ReplyFields) -> tuple[list[int], int]:
         """Return (a reply's tokens before its first decision, number of tokens before later choices)."""
         first, *others = fields.names
-        later = sum(len(self.tokens(f'{name}":"')) for name in others if name in fields.choices)
-        start = f'{{"{first}":'
+        later = sum(len(self.tokens(name + '":"')) for name in others if name in fields.choices)
+        start = '{"' + first + '":"'
         if first not in fields.choices:
-            return [*self.tokens(start + '"')][:-1], later
-        replies = [self.tokens(f'{start}"{option}"') for option in fields.choices[first]]
-        return [*replies[0][: shared_length(replies)]], later
+            # Without the last token: the opening quote may be one token with the text behind it.
+            tokens = list(self.tokens(start))
+            return tokens[:-1], later
+        replies = [self.tokens(f'{start}{option}"') for option in fields.choices[first]]
+        shared = shared_length(replies)
+        return list(replies[0][:shared]), later
 
 
 def blank_states(text: str, tokens: int) -> TokenValues:

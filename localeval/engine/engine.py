@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from localeval.engine.architectures import Architecture, find_architecture
 from localeval.engine.batching import BatchToken, Node, build_tree, chunks, count_beyond
 from localeval.engine.interface import EngineError, Likelihood, Reply, TokenUsage, TokenValues, TreeEngine
-from localeval.engine.memory import OVERHEAD, PREFIX_TOKENS, cache_bytes, compute_bytes
+from localeval.engine.memory import model_bytes
 from localeval.engine.settings import EngineSettings
 from localeval.engine.speculation import NgramIndex, trim_drafts
 from localeval.errors import InputError, ModelBroken
@@ -100,8 +100,10 @@ class Engine(TreeEngine):
 
             self.check_loadable()
             llama = Llama(self.path, self.settings)
+            # Frees the tokenizer, in whose place the loaded model stands from here on.
             self.close()
-            self._tokenizer = self._llama = llama
+            self._tokenizer = llama
+            self._llama = llama
         return self._llama
 
     def check_loadable(self) -> None:
@@ -151,14 +153,8 @@ class Engine(TreeEngine):
         if self.settings.n_gpu_layers:
             return None
         self._check_unchanged()
-        weights = sum(file.stat().st_size for file in self._files)
-        number = self._tokenizer.number
-        settings = self.settings
-        # The states of prefixes are stored beside the cache, in the same form.
-        cache = cache_bytes(number, settings.n_ctx + PREFIX_TOKENS, settings.cache_type)
-        heads = number("attention.head_count")
-        buffer = compute_bytes(heads, settings.n_ctx, settings.n_batch, bool(settings.flash_attention))
-        return weights + OVERHEAD + cache + buffer
+        size = sum(file.stat().st_size for file in self._files)
+        return model_bytes(size, self._tokenizer.number, self.settings)
 
     @property
     def spent(self) -> TokenUsage:

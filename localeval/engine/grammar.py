@@ -59,6 +59,7 @@ class Grammar:
         # No optional white space: with it no text would be forced.
         self._index = Index(to_regex(JsonSchema(schema, whitespace_pattern="")), vocabulary.core)
         self.start = int(self._index.get_initial_state())
+        # State -> what `mask` and `forced` returned for it.
         self._masks: dict[int, npt.NDArray[np.bool_]] = {}
         self._forced: dict[int, tuple[bytes, int]] = {}
         self.choices = self._find_choices(schema)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError
 
 # Bytes besides weights, cache and compute buffer, rounded up: Python with its libraries, the grammar.
@@ -168,6 +169,19 @@ def cache_bytes(number: Callable[[str], int], n_ctx: int, cache_type: str) -> in
     cached_heads = number("attention.head_count_kv") or heads
     values = n_ctx * number("block_count") * cached_heads * (key_length + value_length)
     return int(values * _BITS[cache_type] / 8)
+
+
+def model_bytes(size: int, number: Callable[[str], int], settings: EngineSettings) -> int:
+    """Estimate the bytes of a loaded model on a CPU.
+
+    size    bytes of its files
+    number  as for `cache_bytes`
+    """
+    # The states of prefixes are stored beside the cache, in the same form.
+    cache = cache_bytes(number, settings.n_ctx + PREFIX_TOKENS, settings.cache_type)
+    heads = number("attention.head_count")
+    buffer = compute_bytes(heads, settings.n_ctx, settings.n_batch, bool(settings.flash_attention))
+    return size + OVERHEAD + cache + buffer
 
 
 def compute_bytes(heads: int, n_ctx: int, n_batch: int, flash_attention: bool) -> int:

@@ -87,7 +87,7 @@ def probe_model(files: ModelFiles, settings: EngineSettings) -> None:
     marker = _marker(files, settings)
     if marker.exists():
         return
-    check_fits(files.path.name, None if settings.n_gpu_layers else files.size + OVERHEAD)
+    check_fits(files.found_as or files.path.name, None if settings.n_gpu_layers else files.size + OVERHEAD)
     known = _are_of_the_catalog(files)
     fault = _find_fault(files, settings, known)
     if fault is None:
@@ -104,7 +104,7 @@ def check_weights(files: ModelFiles, engine: Engine) -> None:
 
     Raises InputError where they do not fit into free memory, and what `probe_model` raises.
     """
-    check_fits(files.path.name, engine.memory())
+    check_fits(files.found_as or files.path.name, engine.memory())
     probe_model(files, engine.settings)
 
 

@@ -84,7 +84,8 @@ def all_supported(probabilities: Sequence[float]) -> float:
     >>> all_supported([0.25, 0.99, 0.99])
     0.25
     """
-    total = lowest = 0.0
+    total = 0.0
+    lowest = 0.0
     for count, probability in enumerate(sorted(probabilities), 1):
         total += math.log(max(probability, MIN_PROBABILITY))
         lowest = min(lowest, total / math.sqrt(count))

@@ -18,6 +18,7 @@ from localeval.fitted.logits import sigmoid
 from localeval.options import Options
 from localeval.system.versions import digest
 from localeval.text.normalise import normalise
+from localeval.text.script import begins_with_han_or_later
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,7 +82,10 @@ def _words(text: str) -> list[str]:
     """List the words of a text, read as `normalise` reads it; each Han character is a word."""
     words: list[str] = []
     for run in TERM.findall(normalise(text).text.lower()):
-        words += run if run[0] >= "㐀" else [run]
+        if begins_with_han_or_later(run):
+            words += list(run)
+        else:
+            words.append(run)
     return words
 
 
@@ -196,8 +200,11 @@ HeadBySha256 = Annotated[Head, PlainSerializer(lambda head: head.sha256)]
 def heads_for(model_sha256: str, options: Options) -> dict[str, Head]:
     """Return the heads of `options.head` that were fitted for this judge, by language; often none.
 
-    Raises InputError for a file that is invalid or has no head for this judge.
+    None for a judge without a model, "". Raises InputError for a file that is invalid or has no head for this
+    judge.
     """
+    if not model_sha256:
+        return {}
     return load_fitted(Head, options.head, lambda row: row.judge.sha256 == model_sha256 and row.form == FORM)
 
 

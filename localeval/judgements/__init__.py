@@ -5,10 +5,12 @@ A judgement of your own is a class in one file: its inputs, its record, the prom
 
 from localeval.judgements import (
     citations,
+    criterion,
     needed_sentences,
     questions,
     reading,
     reasons,
+    semantic_similarity,
     similarity,
     statements,
     support,
@@ -43,6 +45,7 @@ __all__ = [
     "Records",
     "ask",
     "citations",
+    "criterion",
     "make_records",
     "most_windows",
     "needed_sentences",
@@ -50,6 +53,7 @@ __all__ = [
     "reading",
     "reasons",
     "register_judgement",
+    "semantic_similarity",
     "similarity",
     "statements",
     "support",

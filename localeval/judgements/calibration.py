@@ -108,7 +108,7 @@ def calibrations_for(
 
     By language; often none. Raises InputError for a file that is invalid or has no calibration that fits.
     """
-    if options.support_by in ("head", "hhem"):
+    if not model_sha256 or options.support_by in ("head", "hhem"):
         return {}
     required = {code: conditions(model_sha256, options, code, heads, versions) for code in LANGUAGES}
     return load_fitted(Calibration, options.calibration, lambda row: row.fits(required.get(row.language, {})))

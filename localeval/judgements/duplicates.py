@@ -172,11 +172,14 @@ def _has_qualifier(part: Sequence[Token]) -> bool:
 
 
 def _continues_number(addition: _Addition) -> bool:
-    """Return whether a number stands next to a number: 2 becomes 2.1, 三 becomes 十三. A date goes on."""
+    """Return whether a number stands next to a number: 2 becomes 2.1, 三 becomes 十三.
+
+    A year after "12 May" stands next to a word.
+    """
     if not any(token.is_number for token in addition.added):
         return False
-    around = (addition.before, addition.after)
-    return any(word and counts(word) for word in around)
+    neighbours = [word for word in (addition.before, addition.after) if word]
+    return any(counts(word) for word in neighbours)
 
 
 def _is_time(addition: _Addition) -> bool:
@@ -189,10 +192,13 @@ def _is_time(addition: _Addition) -> bool:
 
 def _is_adverbial(addition: _Addition) -> bool:
     """Return whether the addition is an adverbial of place or time at the end: "in Torn", "in May 1962"."""
-    first, *rest = addition.added
-    if addition.after or not rest or first.word not in words().place_words:
+    is_at_end = not addition.after
+    preposition, *places_and_times = addition.added
+    if not is_at_end or not places_and_times:
         return False
-    return all(token.is_number or token.is_name or token.word in words().times for token in rest)
+    if preposition.word not in words().place_words:
+        return False
+    return all(token.is_number or token.is_name or token.word in words().times for token in places_and_times)
 
 
 def _is_past(text: Sequence[Token]) -> bool:

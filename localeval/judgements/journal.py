@@ -256,11 +256,14 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.lines is not None:
-            with suppress(OSError):
-                os.fsync(self._file.fileno())
-            self.lines.reader = None
-            self._open_files.close()
+        if self.lines is None:
+            # It is in memory, and has no files.
+            return
+        with suppress(OSError):
+            os.fsync(self._file.fileno())
+        # From here on a lookup opens the file itself.
+        self.lines.reader = None
+        self._open_files.close()
 
 
 def find(journal: Journal | JournalFile, judgement: AnyJudgement, key: str) -> Record | None:

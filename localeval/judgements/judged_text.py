@@ -72,13 +72,18 @@ class JudgedText(Inputs):
     @property
     def unjudged(self) -> tuple[UnjudgedText, ...]:
         """What is not judged: its thoughts, then the rest in order."""
-        whole = self.whole if self.column == "response" else ""
-        thoughts = [
-            UnjudgedText(text=whole[start:end], start=start, end=end, reason="thought")
-            for start, end in find_thoughts(whole)
+        thoughts = self._thoughts() if self.column == "response" else []
+        rest = [
+            UnjudgedText(text=stretch.text, start=stretch.start, end=stretch.end, reason=stretch.reason)
+            for stretch in self._account.unjudged
         ]
-        rest = [UnjudgedText(**stretch._asdict()) for stretch in self._account.unjudged]
         return (*thoughts, *rest)
+
+    def _thoughts(self) -> list[UnjudgedText]:
+        return [
+            UnjudgedText(text=self.whole[start:end], start=start, end=end, reason="thought")
+            for start, end in find_thoughts(self.whole)
+        ]
 
     @property
     def _account(self) -> Account:

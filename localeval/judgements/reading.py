@@ -30,6 +30,7 @@ from localeval.judgements.windows import windows
 from localeval.options import Options
 from localeval.samples import Sample
 from localeval.text.display import one_line
+from localeval.text.script import begins_with_han_or_later
 from localeval.text.sentences import Sentence, has_words
 
 DOUBT_THRESHOLD = 0.5  # words and sentences with P(supported) below this are marked
@@ -261,9 +262,12 @@ def split_words(sentence: Sentence) -> list[tuple[int, int]]:
     """
     words = []
     for run in TERM.finditer(sentence.text):
-        step = 1 if run[0][0] >= "㐀" else len(run[0])
-        for offset in range(run.start(), run.end(), step):
-            words.append((sentence.start + offset, sentence.start + offset + step))
+        start = sentence.start + run.start()
+        end = sentence.start + run.end()
+        if begins_with_han_or_later(run[0]):
+            words += [(place, place + 1) for place in range(start, end)]
+        else:
+            words.append((start, end))
     return words or [(sentence.start, sentence.end)]
 
 

@@ -94,18 +94,18 @@ class Similarity(Judgement[SimilarityInputs, SimilarityRecord]):
             return SimilarityRecord(cosines=())
         # The same question twice is embedded once, so that equal questions have equal cosines.
         distinct = list(dict.fromkeys(inputs.drawn))
-        cosines = dict(zip(distinct, _cosines(models.embedder, inputs.question, distinct), strict=True))
+        by_question = dict(zip(distinct, cosines(models.embedder, inputs.question, distinct), strict=True))
         return SimilarityRecord(
-            cosines=tuple(cosines[question] for question in inputs.drawn),
+            cosines=tuple(by_question[question] for question in inputs.drawn),
             unrelated=_unrelated_cosine(models.embedder, inputs),
         )
 
 
-def _cosines(embedder: EmbeddingModel, question: str, others: Sequence[str]) -> list[float]:
-    """Return the cosine of the question with each of the others. Raises InputError for impossible vectors."""
+def cosines(embedder: EmbeddingModel, text: str, others: Sequence[str]) -> list[float]:
+    """Return the cosine of a text with each of the others. Raises InputError for impossible vectors."""
     import numpy as np
 
-    texts = [question, *others]
+    texts = [text, *others]
     rows = np.asarray(embedder.embed(texts), dtype=np.float32)  # the caller's own may return lists
     if rows.shape[:-1] != (len(texts),) or not rows.size or not np.isfinite(rows).all():
         raise InputError(
@@ -115,8 +115,8 @@ def _cosines(embedder: EmbeddingModel, question: str, others: Sequence[str]) -> 
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     lengths[(lengths == 0) | (abs(lengths - 1) <= UNIT_TOLERANCE)] = 1
     units = (rows / lengths).astype(np.float32)
-    cosines: list[float] = (units[1:] @ units[0]).tolist()
-    return cosines
+    values: list[float] = (units[1:] @ units[0]).tolist()
+    return values
 
 
 def _unrelated_cosine(embedder: EmbeddingModel, inputs: SimilarityInputs) -> float | None:

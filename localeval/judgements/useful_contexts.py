@@ -34,21 +34,27 @@ class UsefulRecord(Record):
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List whether each context is useful; of one that only repeats the question, no model was asked."""
         texts = context.sample.retrieved_contexts or []
+        judged = zip(texts, self.contexts, strict=False)
         return tuple(
-            Decision(
-                text=text,
-                label="useful",
-                probability=probability,
-                is_yes=probability >= context.threshold,
-                threshold=context.threshold,
-                unjudged="repeats" if i in self.repeats else "",
-                column="retrieved_contexts",
-                context=i,
-                start=0,
-                end=len(text),
-                against=self.against,
-            )
-            for i, (text, probability) in enumerate(zip(texts, self.contexts, strict=False))
+            self._decision(i, text, probability, context.threshold)
+            for i, (text, probability) in enumerate(judged)
+        )
+
+    def _decision(self, i: int, text: str, probability: float, threshold: float) -> Decision:
+        """Return the decision on context `i`."""
+        only_repeats_question = i in self.repeats
+        return Decision(
+            text=text,
+            label="useful",
+            probability=probability,
+            is_yes=probability >= threshold,
+            threshold=threshold,
+            unjudged="repeats" if only_repeats_question else "",
+            column="retrieved_contexts",
+            context=i,
+            start=0,
+            end=len(text),
+            against=self.against,
         )
 
 

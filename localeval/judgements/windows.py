@@ -1,4 +1,8 @@
-"""Contexts cut into windows that fit the judge, and the best reply among windows."""
+"""Contexts cut into windows that fit the judge, and the best reply among windows.
+
+`localeval.engine.windows` cuts the text. `reading.read` takes the best window of a sentence that a head
+reads, and `localeval.auxiliary.hhem` that of a statement which the classifier decides.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,9 @@ from localeval.metrics.metric import Metric, register
 
 _CONTEXT_COLUMNS = ("response", "retrieved_contexts")
 _ALL_COLUMNS = ("response", "retrieved_contexts", "reference")
+_REFERENCE_COLUMNS = ("response", "reference")
 _SUPPORT = ("statements", "support")
+_BOTH_WAYS = ("statements", "reference_statements", "response_in_reference", "reference_in_response")
 _SUPPORT_BY_BOTH = ("statements", "support", "response_in_reference")
 
 register(
@@ -119,6 +121,20 @@ register(
 )
 register(
     Metric(
+        name="context_usefulness",
+        version="1",
+        columns=("user_input", "retrieved_contexts"),
+        either=("reference", "response"),
+        judgements=("useful",),
+        compute=formulas.context_usefulness,
+        definition="useful contexts / all contexts",
+        definition_zh="有用的上下文 / 全部上下文",
+        source="RAGAS' context precision without ranks",
+        undefined=("no_contexts",),
+    )
+)
+register(
+    Metric(
         name="context_recall",
         version="1",
         columns=("reference", "retrieved_contexts"),
@@ -135,18 +151,38 @@ register(
     Metric(
         name="factual_correctness",
         version="1",
-        columns=("response", "reference"),
-        judgements=(
-            "statements",
-            "reference_statements",
-            "response_in_reference",
-            "reference_in_response",
-        ),
+        columns=_REFERENCE_COLUMNS,
+        judgements=_BOTH_WAYS,
         compute=formulas.factual_correctness,
         definition="F1 (or precision, recall, F-beta) of the response's statements against the reference's",
         definition_zh="回答的陈述对照参考答案的 F1（或精确率、召回率、F-beta）",
         source="ragas' FactualCorrectness",
         undefined=("no_reference_statements", "no_statements"),
+    )
+)
+register(
+    Metric(
+        name="semantic_similarity",
+        version="1",
+        columns=_REFERENCE_COLUMNS,
+        judgements=("semantic_similarity",),
+        compute=formulas.semantic_similarity,
+        definition="cosine of the embeddings of response and reference",
+        definition_zh="回答与参考答案的嵌入向量的余弦",
+        source="ragas' SemanticSimilarity",
+    )
+)
+register(
+    Metric(
+        name="answer_correctness",
+        version="1",
+        columns=_REFERENCE_COLUMNS,
+        judgements=(*_BOTH_WAYS, "semantic_similarity"),
+        compute=formulas.answer_correctness,
+        definition="0.75 x F1 of statements (factual_correctness) + 0.25 x semantic_similarity",
+        definition_zh="0.75 × 陈述的 F1（factual_correctness）+ 0.25 × semantic_similarity",
+        source="ragas' AnswerCorrectness",
+        undefined=("no_reference_statements",),
     )
 )
 register(

@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from localeval.fitted.curves import all_supported
 from localeval.judgements import Records
 from localeval.metrics.score import REASONS, Score
 from localeval.options import DEFAULTS, Options
+
+FACTS_WEIGHT = 0.75
+"""Share of factual_correctness in answer_correctness; the rest is semantic_similarity."""
 
 
 def share(records: Records, options: Options = DEFAULTS, judgement: str = "support", none: str = "") -> Score:
@@ -219,6 +223,41 @@ def context_precision(records: Records, options: Options = DEFAULTS) -> Score:
     useful = records["useful"].contexts
     flags = [float(p >= options.threshold) for p in useful]
     return Score(_average_precision(flags), _average_precision(useful))
+
+
+def context_usefulness(records: Records, options: Options = DEFAULTS) -> Score:
+    """Useful contexts / all contexts, whatever their ranks; `soft` is the mean probability.
+
+    >>> from localeval.judgements.useful_contexts import UsefulRecord
+    >>> context_usefulness({"useful": UsefulRecord(contexts=(0.9, 0.1), against="reference")})
+    Score(value=0.5, soft=0.5, status='scored', reason='')
+    """
+    useful = records["useful"].contexts
+    number = sum(p >= options.threshold for p in useful)
+    return Score(number / len(useful), sum(useful) / len(useful))
+
+
+def semantic_similarity(records: Records, options: Options = DEFAULTS) -> Score:  # noqa: ARG001
+    """Cosine of response and reference, 0 to 1: one below 0 counts as 0.
+
+    >>> from localeval.judgements.semantic_similarity import SemanticSimilarityRecord
+    >>> semantic_similarity({"semantic_similarity": SemanticSimilarityRecord(cosine=-0.1)}).value
+    0.0
+    """
+    return Score(min(max(records["semantic_similarity"].cosine, 0.0), 1.0))
+
+
+def answer_correctness(records: Records, options: Options = DEFAULTS) -> Score:
+    """0.75 x factual_correctness as F-beta + 0.25 x semantic_similarity, ragas' weights.
+
+    Undefined as factual_correctness is.
+    """
+    facts = factual_correctness(records, replace(options, mode="f1"))
+    similarity = semantic_similarity(records).value
+    if facts.value is None or facts.soft is None or similarity is None:
+        return facts
+    similarity_part = (1 - FACTS_WEIGHT) * similarity
+    return Score(FACTS_WEIGHT * facts.value + similarity_part, FACTS_WEIGHT * facts.soft + similarity_part)
 
 
 def _probabilities(records: Records, judgement: str) -> list[float]:

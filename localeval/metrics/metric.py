@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.score import Score
 from localeval.options import Options
+from localeval.system.versions import is_installed
 from localeval.text.display import shorten, suggested
 
 Baseline = Literal["lexical precision", "question overlap"]
@@ -24,7 +25,8 @@ class Metric:
     version           to be raised when `compute` changes: `compare` refuses runs of two versions
     columns           the sample's fields that it needs; the score is undefined without one of them
     judgements        the judgements whose records `compute` reads, in the order in which they are made
-    compute           (records by judgement, options) -> Score
+    compute           (records by judgement, options) -> Score; for one that reads the sample,
+                      (sample, options) -> Score
     definition        what it measures, in a line; the report shows it
     definition_zh     the same in Chinese; without it the report shows `definition` in both languages
     source            the paper or the library that the formula comes from
@@ -36,13 +38,16 @@ class Metric:
     agreement         which shipped figures of agreement with people belong to this metric
     fits_calibration  whether a judge card of it fits a calibration to the verdicts of `support`
     aliases           other names that `evaluate` and the command line take for it
+    reads_sample      whether it is computed from the sample itself; it has no judgements then
+    packages          the packages that it is computed with, which an extra of localeval installs
+    extra             the name of that extra
     """
 
     name: str
     version: str
     columns: tuple[str, ...]
     judgements: tuple[str, ...]
-    compute: Callable[[Mapping[str, Any], Options], Score]
+    compute: Callable[[Any, Options], Score]
     definition: str
     _: KW_ONLY
     definition_zh: str = ""
@@ -55,6 +60,18 @@ class Metric:
     agreement: Agreement | None = None
     fits_calibration: bool = False
     aliases: tuple[str, ...] = ()
+    reads_sample: bool = False
+    packages: tuple[str, ...] = ()
+    extra: str = ""
+
+    def check_packages(self) -> None:
+        """Raise InputError where a package that it is computed with is not installed."""
+        for package in self.packages:
+            if not is_installed(package):
+                raise InputError(
+                    f"{self.name} needs the package {package}, which is not installed; "
+                    f"pip install 'localeval[{self.extra}]', or leave the metric out."
+                )
 
 
 METRICS: dict[str, Metric] = {}

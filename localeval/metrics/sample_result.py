@@ -84,5 +84,11 @@ def score_records(
 
 
 def sample_sha256(sample: Sample) -> str:
-    """Return the digest of the texts alone: other columns may be edited without changing a verdict."""
-    return digest([sample.user_input, sample.response, sample.retrieved_contexts, sample.reference])
+    """Return the digest of the texts alone: other columns may be edited without changing a verdict.
+
+    What should be retrieved counts where a sample has it.
+    """
+    texts = [sample.user_input, sample.response, sample.retrieved_contexts, sample.reference]
+    retrieval = [sample.reference_contexts, sample.retrieved_ids, sample.reference_ids]
+    has_retrieval = any(column is not None for column in retrieval)
+    return digest([*texts, *retrieval] if has_retrieval else texts)

@@ -15,7 +15,7 @@ from localeval.fitted.heads import head_digests, heads_for
 from localeval.judgements import AnyJudgement, with_needs
 from localeval.metrics import Metric
 from localeval.options import DEFAULTS, Options, use_of
-from localeval.system.versions import digest, machine, own_version, package_versions
+from localeval.system.versions import DECIDING, digest, machine, own_version, package_versions
 from localeval.text.display import printable, shorten
 
 _MODELS = ("judge", "embedder", "classifier")
@@ -42,8 +42,8 @@ class Signature(BaseModel):
 
     metrics, judgements, packages  name -> version
     prompts                        "judgement/language" -> sha256 of the prompt file
-    judge, embedder, classifier    name, sha256 and more of each model that was needed
-    engine, options                settings, with the threads in use; what the caller chose about the judging
+    judge, embedder, classifier    name, sha256 and more of each model that was needed; {} of the others
+    engine, options                settings of the judge, with the threads in use; what the caller chose
     calibration                    language -> the curve that calibrated the probabilities of `support`
     heads                          language -> sha256 of the head that decided by reading
     """
@@ -76,7 +76,7 @@ class Signature(BaseModel):
         """Return the first entry that is missing or of another type, as "sha256"; "" without one."""
         for name in _MODELS:
             model = getattr(self, name)
-            if not model and name != "judge":
+            if not model:
                 continue
             if "name" not in model:
                 return "name"
@@ -84,7 +84,7 @@ class Signature(BaseModel):
             if not (isinstance(sha256, str) and sha256.isascii()):
                 return "sha256"
         for name in ("n_ctx", "n_threads"):
-            if name not in self.engine:
+            if self.judge and name not in self.engine:
                 return name
         if "llama-cpp-python" not in self.packages:
             return "llama-cpp-python"
@@ -105,13 +105,18 @@ class Signature(BaseModel):
         asks_judge = "support" in self.judgements and self.options["support_by"] in ("auto", "llm")
         return asks_judge and not self.calibration
 
+    def _packages_of_metrics(self) -> list[str]:
+        """Return the packages that only some metrics compute with."""
+        return [name for name in self.packages if name not in DECIDING]
+
     def __str__(self) -> str:
         parts = [",".join(f"{name}.{version}" for name, version in self.metrics.items())]
         for name in _MODELS:
             model = getattr(self, name)
             if model:
                 parts.append(f"{name}:{model['name']}@{model['sha256'][:8]}")
-        parts.append(f"prompts:{digest(self.prompts)[:8]}")
+        if self.judge:
+            parts.append(f"prompts:{digest(self.prompts)[:8]}")
         if self.calibration:
             curves = self.model_dump(mode="json", include={"calibration"})["calibration"]
             parts.append(f"calibration:{digest(curves)[:8]}")
@@ -124,12 +129,14 @@ class Signature(BaseModel):
         ]
         if chosen:
             parts.append(",".join(chosen))
-        parts += [
-            f"ctx:{self.engine['n_ctx']}",
-            f"threads:{self.engine['n_threads']}",
-            f"llama:{self.packages['llama-cpp-python']}",
-            f"localeval:{self.localeval}",
-        ]
+        if self.judge:
+            parts += [
+                f"ctx:{self.engine['n_ctx']}",
+                f"threads:{self.engine['n_threads']}",
+                f"llama:{self.packages['llama-cpp-python']}",
+            ]
+        parts += [f"{name}:{self.packages[name]}" for name in self._packages_of_metrics()]
+        parts.append(f"localeval:{self.localeval}")
         return printable("|".join(parts))
 
 
@@ -201,7 +208,9 @@ def build_signature(
     """
     judgements = judgements_of(metrics)
     used = models_used(judgements, options)
-    heads = heads_for(models.judge["sha256"], options)
+    uses_judge = "judge" in used
+    heads = heads_for(models.judge.get("sha256", ""), options)
+    packages = [package for metric in metrics for package in metric.packages]
     may_use_head = any(judgement.may_use_head(options) for judgement in judgements)
     is_calibrated = any(judgement.calibrated_by_language_of for judgement in judgements)
     prompts = {
@@ -215,14 +224,14 @@ def build_signature(
         metrics={metric.name: metric.version for metric in metrics},
         judgements={judgement.name: judgement.version for judgement in judgements},
         prompts=prompts,
-        judge=models.judge,
+        judge=models.judge if uses_judge else {},
         embedder=models.embedder if "embedder" in used else {},
         classifier=models.classifier if "classifier" in used else {},
-        engine=models.engine,
+        engine=models.engine if uses_judge else {},
         options={name: value for name, value in vars(options).items() if use_of(name).in_signature},
         calibration=dict(sorted(curves.items())) if is_calibrated else {},
         heads=head_digests(heads) if may_use_head else {},
-        packages=models.packages,
+        packages=models.packages | package_versions(packages),
         machine=models.machine,
     )
 
@@ -235,3 +244,8 @@ def judgements_of(metrics: Sequence[Metric]) -> list[AnyJudgement]:
 def models_used(judgements: Sequence[AnyJudgement], options: Options) -> set[str]:
     """Return the models that answer these judgements: "judge", "embedder", "classifier"."""
     return {judgement.answered_by(options) for judgement in judgements}
+
+
+def needs_judge(metrics: Sequence[Metric], options: Options) -> bool:
+    """Return whether a judgement of these metrics is put to the judge, so that it has to be loaded."""
+    return "judge" in models_used(judgements_of(metrics), options)

@@ -163,10 +163,11 @@ def _drawn_sums(sizes: Values) -> Values:
 
 def _by_group(data: Values, groups: Sequence[int]) -> tuple[Values, Values]:
     """Return the sum and the number of values of each group."""
+    # The groups are numbered anew, from 0 without gaps.
     _, numbers = np.unique(np.asarray(groups, dtype=np.int64), return_inverse=True)
     sums = np.bincount(numbers, weights=data)
-    sizes = np.bincount(numbers, weights=np.ones(len(numbers)))
-    return np.asarray(sums), np.asarray(sizes)
+    sizes = np.bincount(numbers).astype(np.float64)
+    return np.asarray(sums), sizes
 
 
 def _batch_sizes(rows: int, width: int) -> Iterator[int]:

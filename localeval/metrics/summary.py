@@ -50,7 +50,10 @@ class Summary:
 
 
 def choose_metrics(names: Iterable[str]) -> list[Metric]:
-    """Return the metrics of `names` or aliases, each once. Raises InputError for none, or an unknown one."""
+    """Return the metrics of `names` or aliases, each once.
+
+    Raises InputError for none, an unknown one, and one whose package is not installed.
+    """
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(f'metrics is {shorten(repr(names), 60)}; give a list, as ["faithfulness"].')
     chosen: dict[str, Metric] = {}
@@ -58,6 +61,7 @@ def choose_metrics(names: Iterable[str]) -> list[Metric]:
         if not isinstance(name, str):
             raise InputError(f'{shorten(repr(name), 60)} is no metric; give its name, as "faithfulness".')
         metric = find_metric(name)
+        metric.check_packages()
         chosen[metric.name] = metric
     if not chosen:
         raise InputError('metrics is empty; give one at least, as ["faithfulness"].')
@@ -75,13 +79,18 @@ def undefined_reason(metric: Metric, sample: Sample) -> Score | None:
             return Score.undefined(f"missing_{column}")
         if column == "retrieved_contexts" and not any(map(has_words, value)):
             return Score.undefined("no_contexts")
-    texts = [
-        response_of(sample) if column == "response" else str(getattr(sample, column, None) or "")
-        for column in metric.either
-    ]
-    if texts and not any(map(has_words, texts)):
+    if metric.either and not any(_has_text(sample, column) for column in metric.either):
         return Score.undefined(f"missing_{metric.either[0]}")
     return None
+
+
+def _has_text(sample: Sample, column: str) -> bool:
+    """Return whether the column has a word; a list, whether any of its texts has one."""
+    if column == "response":
+        return has_words(response_of(sample))
+    value = getattr(sample, column, None)
+    texts = value if isinstance(value, list) else [value or ""]
+    return any(has_words(str(text)) for text in texts)
 
 
 def scorable(metrics: Sequence[Metric], sample: Sample) -> list[Metric]:
@@ -102,8 +111,12 @@ def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:
     return names
 
 
-def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves: Curves) -> Score:
+def compute(
+    metric: Metric, sample: Sample, records: Mapping[str, Any], options: Options, curves: Curves
+) -> Score:
     """Compute the metric's score from raw records, or the failure of a judgement that it needs.
+
+    A metric that reads the sample is computed from that.
 
     `curves`, from `Judge.curves` or a result's signature, calibrate what the metric reads. Where a metric
     gives no `soft`, it is `value`. Raises ValueError for a score that is not possible.
@@ -111,7 +124,7 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
     for name in metric.judgements:
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
-    score = metric.compute(calibrate(records, curves), options)
+    score = metric.compute(sample if metric.reads_sample else calibrate(records, curves), options)
     # A caller's own metric may give numpy's numbers, which are not JSON's.
     value = None if score.value is None else float(score.value)
     soft = None if score.soft is None else float(score.soft)
@@ -122,7 +135,10 @@ def compute_all(
     metrics: Sequence[Metric], sample: Sample, records: Mapping[str, Any], options: Options, curves: Curves
 ) -> dict[str, Score]:
     """Compute the sample's score by each metric; see `undefined_reason` and `compute`."""
-    return {m.name: undefined_reason(m, sample) or compute(m, records, options, curves) for m in metrics}
+    return {
+        metric.name: undefined_reason(metric, sample) or compute(metric, sample, records, options, curves)
+        for metric in metrics
+    }
 
 
 def summarize(

@@ -6,14 +6,14 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 from localeval.errors import ModelBroken, ModelMissing
-from localeval.models import catalog
+from localeval.models import catalog, found
 from localeval.models.catalog import CatalogEntry, CatalogFile, Kind
 from localeval.models.gguf import check_gguf, split_files
 from localeval.system.files import atomic_write
@@ -31,7 +31,8 @@ class ModelFiles:
     sha256     of the file; for several files, of their sorted "sha256  name" lines
     size       bytes of all files together
     checksums  the path of each file, in order, and its sha256
-    entry      of the catalog; None for a path of the user's
+    entry      of the catalog; None for another model
+    found_as   name of a model that another program has stored, as `ollama:qwen2.5:7b`; else empty
     """
 
     name: str
@@ -40,6 +41,7 @@ class ModelFiles:
     size: int
     checksums: Mapping[Path, str]
     entry: CatalogEntry | None = None
+    found_as: str = ""
 
     @property
     def paths(self) -> list[Path]:
@@ -49,6 +51,8 @@ class ModelFiles:
     @property
     def source(self) -> str:
         """Return the name or absolute path by which `resolve` finds the model again, from any folder."""
+        if self.found_as:
+            return self.found_as
         return self.name if self.entry else str(self.path)
 
     @property
@@ -79,17 +83,21 @@ def catalog_file_path(entry: CatalogEntry, file: CatalogFile) -> Path:
 def resolve(
     name_or_path: str | os.PathLike[str], kind: Kind | None = None, *, read_again: bool = False
 ) -> ModelFiles:
-    """Find and check the files of a catalog name, of `auto`, or of a path to any GGUF or model folder.
+    """Find and check the files of a model by a name of the catalog, `auto`, the name of one that another
+    program has stored (see `found`), or a path to any GGUF or model folder.
 
     kind        also refuse a model of another kind; without it a folder with a `config.json` passes
     read_again  compute every sha256 again, even if it is remembered
 
-    Raises ModelMissing for an unknown name or missing files, and ModelBroken for files with wrong contents.
+    Raises ModelMissing for an unknown name or missing files, ModelBroken for files with wrong contents, and
+    InputError for the name of a found model that is not there, not the only one, or can't be opened.
     """
     if name_or_path == catalog.AUTO and kind == "embedder":
         name_or_path = auto_embedder()
     entry = catalog.entries().get(name_or_path) if isinstance(name_or_path, str) else None
     try:
+        if isinstance(name_or_path, str) and found.is_found_name(name_or_path):
+            return _resolve_found(name_or_path, kind, read_again)
         if entry is None:
             return _resolve_path(name_or_path, kind, read_again)
         if kind not in (None, entry.kind):
@@ -132,6 +140,21 @@ def _resolve_entry(entry: CatalogEntry, read_again: bool) -> ModelFiles:
     return _model_files(entry.name, path, paths, sums, entry)
 
 
+def _resolve_found(name: str, kind: Kind | None, read_again: bool) -> ModelFiles:
+    model = found.find(name, kind)
+    if model.kind == "judge":
+        files = _resolve_gguf(model.path, read_again)
+    else:
+        paths = visible_files(model.path)
+        files = _model_files(name, model.path, paths, _sums(paths, read_again))
+    if model.sha256 not in (None, files.sha256):
+        raise ModelBroken(
+            f"{name}: {files.path} has sha256 {files.sha256}, expected {model.sha256}; "
+            "pull it again with Ollama."
+        )
+    return replace(files, name=name, found_as=name)
+
+
 def _resolve_path(source: str | os.PathLike[str], kind: Kind | None, read_again: bool) -> ModelFiles:
     path = absolute_path(source)
     if not path.exists():
@@ -140,7 +163,7 @@ def _resolve_path(source: str | os.PathLike[str], kind: Kind | None, read_again:
             raise ModelMissing(f"{source!r} is no model of the catalog and no file; {hint}")
         raise ModelMissing(f"{path} is not there; give a GGUF file, a model folder or a name of the catalog.")
     if kind != "judge" and (path / "config.json").is_file():
-        paths = _visible_files(path)
+        paths = visible_files(path)
         return _model_files(path.name, path, paths, _sums(paths, read_again))
     if kind not in (None, "judge"):
         raise ModelBroken(
@@ -149,7 +172,7 @@ def _resolve_path(source: str | os.PathLike[str], kind: Kind | None, read_again:
     return _resolve_gguf(path, read_again)
 
 
-def _visible_files(folder: Path) -> dict[str, Path]:
+def visible_files(folder: Path) -> dict[str, Path]:
     """Return the files of a model folder by their path in it, without those that are hidden."""
     paths: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):

@@ -107,7 +107,7 @@ def read_fraction(text: str, start: int) -> Number | None:
     if not number:
         return None
     scale = SCALE_WORD.match(text, number.end)
-    digits = number.readings[0][0].digits
+    digits = number.likeliest_value.digits
     if not scale or "/" in digits:
         return number
     value = scaled_value(digits, EN["scales"][scale[1].lower()])

@@ -37,9 +37,9 @@ def find_numbers(text: str) -> tuple[Number, ...]:
 
     The places point into `text` as it is given, which is read as `normalise` reads it.
 
-    >>> [(n.written, n.readings[0][0].digits) for n in find_numbers("$1.5bn for twenty-five of 3万5")]
+    >>> [(n.written, n.likeliest_value.digits) for n in find_numbers("$1.5bn for twenty-five of 3万5")]
     [('1.5bn', '1500000000'), ('25', '25'), ('3万5', '35000')]
-    >>> [n.readings[0][0].digits for n in find_numbers("Two thousand and one, nineteen sixty-two")]
+    >>> [n.likeliest_value.digits for n in find_numbers("Two thousand and one, nineteen sixty-two")]
     ['2001', '1962']
     """
     normalised = normalise(text)
@@ -97,24 +97,34 @@ class _Scanner:
         return found
 
     def _read(self, start: int, run_end: int, previous: Number | None) -> Number:
-        """Read the number that begins with the digit at `start`, behind the number `previous`."""
+        """Read the number that begins with the digit at `start`, behind the number `previous`.
+
+        run_end  the end of the digits that begin there
+        """
         text = self._text
         for read in (read_date, read_clock, read_fraction):
             number = read(text, start)
             if number:
                 return self._signed(number, start)
-        before = start
+        first = start
         number = read_grouped(text, start)
         if not number and begins_with_point(text, start):
-            before = start - 1
-            written = "0." + text[start:run_end]
-            number = Number(start, run_end, written, ((plain_value(written),),))
-        number = number or read_plain(text, start, run_end)
-        number = with_surroundings(number, text, before, previous)
-        return self._signed(number, before)
+            first = start - 1
+            number = _read_after_point(text, start, run_end)
+        if not number:
+            number = read_plain(text, start, run_end)
+        number = with_surroundings(number, text, first, previous)
+        return self._signed(number, first)
 
-    def _signed(self, number: Number, before: int) -> Number:
-        return with_sign(number, self._text, before, self._falling)
+    def _signed(self, number: Number, first: int) -> Number:
+        """Return the number with its sign; `first` is the place of its point or first digit."""
+        return with_sign(number, self._text, first, self._falling)
+
+
+def _read_after_point(text: str, start: int, end: int) -> Number:
+    """Read the digits from `start` to `end`, which follow a point: .5 is 0.5."""
+    written = "0." + text[start:end]
+    return Number(start, end, written, ((plain_value(written),),))
 
 
 def counts(word: str) -> bool:

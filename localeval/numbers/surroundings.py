@@ -62,7 +62,7 @@ def with_surroundings(number: Number, text: str, before: int, previous: Number |
     number = _with_power(number, text)
     number = _with_scale(number, text, before)
     number = _with_noun(number, text)
-    likeliest = number.readings[0][0]
+    likeliest = number.likeliest_value
     if _HOUR_BEFORE.search(text, max(0, before - 8), before):
         number = _with_reading(number, likeliest._replace(kind="hour"))
     if _PERCENT.match(text, number.end):
@@ -77,7 +77,7 @@ def _with_reading(number: Number, value: Value) -> Number:
 
 def _with_power(number: Number, text: str) -> Number:
     """Apply a power of ten: 10^6, 1.5e6, 2.5×10⁶."""
-    mantissa = number.readings[0][0].digits
+    mantissa = number.likeliest_value.digits
     if mantissa == "10" and (bare := _BARE_POWER.match(text, number.start)):
         mantissa = "1"
         exponent = bare[1] or bare[2]
@@ -98,17 +98,29 @@ def _with_power(number: Number, text: str) -> Number:
 
 def _with_scale(number: Number, text: str, before: int) -> Number:
     """Apply a scale word, an abbreviation or Han scales after the digits: 5 million, 5K, 1万2千, 3万5."""
-    if word := SCALE_WORD.match(text, number.end):
-        return _scaled(number, text, EN["scales"][word[1].lower()], word.end())
-    if short := _ABBREVIATION.match(text, number.end):
-        return _with_abbreviation(number, text, before, short)
-    if scales := _HAN_SCALES.match(text, number.end):
-        return _with_han_scale(number, text, scales)
-    if half := _HALF_AFTER.match(text, number.end):
-        whole = number.readings[0][0].digits
-        if whole.isdigit() and len(whole) <= MAX_DIGITS:
-            return number._replace(end=half.end(), readings=((plain_value(whole + ".5"),),))
+    scale_word = SCALE_WORD.match(text, number.end)
+    if scale_word:
+        exponent = EN["scales"][scale_word[1].lower()]
+        return _scaled(number, text, exponent, scale_word.end())
+    abbreviation = _ABBREVIATION.match(text, number.end)
+    if abbreviation:
+        return _with_abbreviation(number, text, before, abbreviation)
+    han_scale = _HAN_SCALES.match(text, number.end)
+    if han_scale:
+        return _with_han_scale(number, text, han_scale)
+    half = _HALF_AFTER.match(text, number.end)
+    if half:
+        return _with_half(number, half.end())
     return number
+
+
+def _with_half(number: Number, end: int) -> Number:
+    """Add a half to a whole number: 3个半, 2年半. `end` is the end of the word for the half."""
+    whole = number.likeliest_value.digits
+    if not whole.isdigit() or len(whole) > MAX_DIGITS:
+        return number
+    value = plain_value(whole + ".5")
+    return number._replace(end=end, readings=((value,),))
 
 
 def _with_abbreviation(number: Number, text: str, before: int, short: re.Match[str]) -> Number:
@@ -129,7 +141,7 @@ def _with_abbreviation(number: Number, text: str, before: int, short: re.Match[s
 
 
 def _scaled(number: Number, text: str, exponent: int, end: int) -> Number:
-    likeliest = number.readings[0][0]
+    likeliest = number.likeliest_value
     written = number.written + text[number.end : end]
     return number._replace(end=end, written=written, readings=((scaled_value(likeliest.digits, exponent),),))
 
@@ -137,7 +149,7 @@ def _scaled(number: Number, text: str, exponent: int, end: int) -> Number:
 def _with_han_scale(number: Number, text: str, scales: re.Match[str]) -> Number:
     """Add up digits and Han scales: 2万3千, 3万5."""
     exponent = han_exponent(scales[0])
-    first = scaled_value(number.readings[0][0].digits, exponent).digits
+    first = scaled_value(number.likeliest_value.digits, exponent).digits
     if not is_decimal(first):
         return number
     amount = Decimal(first)
@@ -156,7 +168,7 @@ def _with_han_scale(number: Number, text: str, scales: re.Match[str]) -> Number:
 
 def _with_noun(number: Number, text: str) -> Number:
     """Read decades, centuries and months: 1990s, '90s, 80年代, 18th century, 5月."""
-    digits = number.readings[0][0].digits
+    digits = number.likeliest_value.digits
     decade = _DECADE.match(text, number.end)
     if decade and _ROUND_YEAR.fullmatch(digits):
         return number._replace(end=decade.end(), readings=_decade_readings(digits, number.readings))
@@ -214,14 +226,14 @@ def with_scale_of_next(previous: Number, number: Number, text: str) -> Number:
     if len(between) > _MAX_BETWEEN or not _RANGE_BETWEEN.fullmatch(between):
         return previous
     mantissa = PLAIN.match(number.written)
-    scaled = number.readings[0][0].digits
+    scaled = number.likeliest_value.digits
     if not mantissa or not is_decimal(mantissa[0]) or not is_decimal(scaled):
         return previous
     unscaled = scaled_value(mantissa[0], 0).digits
     if scaled == unscaled:
         return previous
     exponent = Decimal(scaled).adjusted() - Decimal(unscaled).adjusted()
-    value = previous.readings[0][0]
+    value = previous.likeliest_value
     if exponent < 2 or value.kind or not is_decimal(value.digits):
         return previous
     return _with_reading(previous, scaled_value(value.digits, exponent))

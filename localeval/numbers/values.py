@@ -45,6 +45,11 @@ class Number(NamedTuple):
     claims: bool = True
     gives: tuple[Value, ...] = ()
 
+    @property
+    def likeliest_value(self) -> Value:
+        """The value of the likeliest reading; the first, where that reading has several."""
+        return self.readings[0][0]
+
     def known_values(self) -> tuple[Value, ...]:
         """Return the values that a text with this number has."""
         return self.gives or tuple(value for reading in self.readings for value in reading)

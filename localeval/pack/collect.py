@@ -109,20 +109,23 @@ def closure(name: str) -> dict[str, Distribution]:
     pending = [Requirement(name)]
     while pending:
         requirement = pending.pop()
-        key = (canonicalize_name(requirement.name), frozenset(requirement.extras))
-        if key in seen:
+        package = canonicalize_name(requirement.name)
+        wanted = (package, frozenset(requirement.extras))
+        if wanted in seen:
             continue
-        seen.add(key)
+        seen.add(wanted)
         try:
-            packages[key[0]] = distribution(requirement.name)
+            packages[package] = distribution(requirement.name)
         except PackageNotFoundError as error:
             raise InputError(
                 f"{requirement.name} is not installed and cannot be packed; install all that localeval needs."
             ) from error
+        # A marker is evaluated with one extra at a time, "" for none.
         extras = requirement.extras or {""}
-        for item in map(Requirement, packages[key[0]].requires or []):
-            if item.marker is None or any(item.marker.evaluate({"extra": extra}) for extra in extras):
-                pending.append(item)
+        for line in packages[package].requires or []:
+            needed = Requirement(line)
+            if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
+                pending.append(needed)
     return packages
 
 
@@ -132,14 +135,15 @@ def pack(contents: PackContents, target: Path) -> Path:
     The folder is missing, empty, or holds what an interrupted call made: files that are whole are kept.
 
     Raises InputError for a folder with anything else in it, a full disk, and no compiler; DownloadFailed with
-    the error of pip; ModelError for a missing or damaged model. What was written until then is left there.
+    the error of pip; ModelError for a missing or damaged model. Files that are written already stay there.
     """
     check_target(target)
     try:
         with closing(UnfinishedPack(target)) as unfinished:
             return _fill(unfinished, contents)
     except OSError as error:
-        place = error.filename2 or error.filename or target  # of two, that which was written to
+        # A failed copy or rename names two files, of which the second is the one that was written.
+        place = error.filename2 or error.filename or target
         raise InputError(f"{place}: {error.strerror or error}; repair that and pack again.") from error
 
 
@@ -265,25 +269,20 @@ def _find(package: str, version: str, files: Iterable[str]) -> str | None:
 def _manifest(
     unfinished: UnfinishedPack,
     contents: PackContents,
-    wheels: Iterable[str],
+    wheels: Sequence[str],
     wanted: Iterable[str],
     glibc: str,
 ) -> Manifest:
     """Describe a pack whose files are all there.
 
-    wheels, wanted  the names of its wheels, and of all its files
-    glibc           the oldest that the compiled wheel runs with
+    wheels  the names of its wheels
+    wanted  the names of all its files
+    glibc   the oldest glibc that the compiled wheel runs with
     """
     packages: dict[str, str] = {}
-    unpacked = 0
-    pip = ""
-    for path in sorted(wheels):
-        name, version, *_ = parse_wheel_filename(Path(path).name)
+    for wheel in sorted(wheels):
+        name, version, *_ = parse_wheel_filename(Path(wheel).name)
         packages[name] = str(version)
-        if name == "pip":
-            pip = path
-        with zipfile.ZipFile(unfinished.target / path) as archive:
-            unpacked += sum(member.file_size for member in archive.infolist())
     return Manifest(
         localeval_pack=install.FORMAT,
         localeval=own_version(),
@@ -294,7 +293,12 @@ def _manifest(
         llama=LlamaFacts(version=contents.llama.version, flags=list(contents.llama.flags)),
         packages=packages,
         models=[model.name for model in contents.models],
-        installed_bytes=unpacked,
-        pip=pip,
+        installed_bytes=sum(_unpacked_bytes(unfinished.target / wheel) for wheel in wheels),
+        pip=_find("pip", "", wheels) or "",
         files={name: unfinished.files[name] for name in wanted},
     )
+
+
+def _unpacked_bytes(wheel: Path) -> int:
+    with zipfile.ZipFile(wheel) as archive:
+        return sum(member.file_size for member in archive.infolist())

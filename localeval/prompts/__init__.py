@@ -1,5 +1,6 @@
 """Prompts: TOML files, one per judgement and language. A caller may give files of the same form."""
 
+from localeval.prompts.criteria import Criterion, read_criteria
 from localeval.prompts.custom import load_prompt, register_prompt
 from localeval.prompts.forms import (
     LANGUAGES,
@@ -24,6 +25,7 @@ __all__ = [
     "FENCES",
     "LANGUAGES",
     "PROMPTS",
+    "Criterion",
     "Prompt",
     "PromptBySha256",
     "PromptForm",
@@ -34,6 +36,7 @@ __all__ = [
     "is_prompt_text",
     "join",
     "load_prompt",
+    "read_criteria",
     "read_file",
     "register_prompt",
     "text_of",

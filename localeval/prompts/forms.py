@@ -90,11 +90,12 @@ def find_form(name: str) -> PromptForm:
 def built_in_prompt(form: PromptForm, language: str) -> Prompt:
     """Load the prompt in the language that `language_for` chooses. Raises PromptError for a wrong file."""
     code = form.language_for(language)
-    text = form.texts[code]
+    prompt = form.texts[code]
     where = f"{form.name}.toml ({code})"
-    if isinstance(text, Traversable) and not isinstance(text, Path):
-        return parse_prompt(text.read_text(encoding="utf-8"), where)
-    return parse_prompt(text_of(text), where)
+    if isinstance(prompt, str | os.PathLike):
+        return parse_prompt(text_of(prompt), where)
+    # A file of an installed package has no path where the package is in a zip archive.
+    return parse_prompt(prompt.read_text(encoding="utf-8"), where)
 
 
 def is_prompt_text(value: str) -> bool:

@@ -55,8 +55,12 @@ FORMATS: dict[str, Format] = {}
 def register_format(name: str, file: str, write: Writer) -> Format:
     """Add an output format, which every later run writes into its folder; replace one of the same name.
 
+    It is known in this program only. `localeval report`, as a command, writes the formats of localeval;
+    `localeval.cli.main(["report", "runs/data"])` below the registration writes this one, too.
+
     file   a file name, such as "summary.md"
-    write  (run, title) -> the file's text, in parts; `run` is as `RunView` says, and the title is the page's
+    write  (run, title) -> the file's text, in parts; `run` is as `RunView` says, and may have any metrics;
+           `run[metric]` is the `Summary` of one. The title is the name of the folder
 
     Raises InputError for a file that is another format's, or the run's own, and for what is no file name.
 

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any
 
 from localeval.errors import InputError
-from localeval.judgements.decision import OF_ANSWER, Decision
+from localeval.judgements.decision import OF_ANSWER, Decision, DecisionList
 from localeval.report.view import RunView
 
 STATEMENT_COLUMNS = (
@@ -69,17 +69,35 @@ def _score_rows(run: RunView) -> Iterator[list[Cell]]:
 def _statement_rows(run: RunView) -> Iterator[list[Cell]]:
     for sample_result in run.samples:
         lists = sample_result.decisions(run.signature.threshold)
-        lists = [listed for listed in lists if listed.kind in OF_ANSWER]
-        for listed in lists:
+        for judgement, cells in chain(_context_rows(lists), _answer_rows(lists), _unjudged_rows(lists)):
+            yield [sample_result.sample.id, judgement, *cells]
+
+
+def _context_rows(lists: Sequence[DecisionList]) -> Iterator[tuple[str, list[Cell]]]:
+    """Yield the judgement and the cells of each decision about a whole context."""
+    for listed in lists:
+        if listed.kind == "context":
+            for decision in listed.decisions:
+                yield listed.judgement, _context_cells(decision)
+
+
+def _answer_rows(lists: Sequence[DecisionList]) -> Iterator[tuple[str, list[Cell]]]:
+    """Yield the judgement and the cells of each decision about what somebody wrote as an answer."""
+    for listed in lists:
+        if listed.kind in OF_ANSWER:
             for decision in listed.decisions:
                 if decision.probability is not None:
-                    yield [sample_result.sample.id, listed.judgement, *_decided_cells(decision)]
-        # What is not judged of the response, then of the reference.
-        for listed in sorted(lists, key=lambda listed: listed.column != "response"):
-            for decision in listed.decisions:
-                # Mere marks, such as the numbers of a list's items, are left out.
-                if decision.unjudged not in ("", "no_words"):
-                    yield [sample_result.sample.id, listed.judgement, *_unjudged_cells(decision)]
+                    yield listed.judgement, _decided_cells(decision)
+
+
+def _unjudged_rows(lists: Sequence[DecisionList]) -> Iterator[tuple[str, list[Cell]]]:
+    """Yield the same of each part that is not judged: of the response, then of the reference."""
+    of_answer = [listed for listed in lists if listed.kind in OF_ANSWER]
+    for listed in sorted(of_answer, key=lambda listed: listed.column != "response"):
+        for decision in listed.decisions:
+            # Mere marks, such as the numbers of a list's items, are left out.
+            if decision.unjudged not in ("", "no_words"):
+                yield listed.judgement, _unjudged_cells(decision)
 
 
 def _decided_cells(decision: Decision) -> list[Cell]:
@@ -97,6 +115,13 @@ def _decided_cells(decision: Decision) -> list[Cell]:
         decision.reason,
         "",
     ]
+
+
+def _context_cells(decision: Decision) -> list[Cell]:
+    """Return the cells after id and judgement of a decision about a whole context."""
+    decided = [decision.text, decision.text, decision.probability, int(decision.is_yes)]
+    empty = [""] * (len(STATEMENT_COLUMNS) - 8)
+    return [*decided, "", decision.context, *empty, decision.unjudged]
 
 
 def _unjudged_cells(decision: Decision) -> list[Cell]:

@@ -16,6 +16,7 @@ from typing import Any, cast
 from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.judge import Judge
+from localeval.metrics import register_criteria
 from localeval.runs.workers import (
     JournalEntry,
     OnEntry,
@@ -123,8 +124,10 @@ class Actor(Worker):
     def judge(self, task: SampleTask, on_entry: OnEntry) -> TaskResult:
         try:
             if task.timeout is not None:
-                self._take(self._actor.load_models.remote(task), None)
-            answer, entries = self._take(self._actor.judge.remote(task), task.seconds_to_answer())
+                # Beforehand, as the time limit of a sample does not count the loading of the models.
+                self._take(self._actor.load_models.remote(task), seconds=None)
+            judged = self._actor.judge.remote(task)
+            answer, entries = self._take(judged, task.seconds_to_answer())
         except self._ray.exceptions.GetTimeoutError as error:
             raise WorkerHangs from error
         except self._ray.exceptions.RayError as error:
@@ -135,7 +138,10 @@ class Actor(Worker):
         return cast("TaskResult", answer)
 
     def _take(self, reference: Any, seconds: float | None) -> Any:
-        """Wait for a result, so long at most. Raises Ray's errors, or what the judging raised."""
+        """Wait for a result, at most `seconds`, or without end for None.
+
+        Raises Ray's errors, or what the judging raised.
+        """
         result = self._ray.get(reference, timeout=seconds)
         if isinstance(result, RemoteError):
             raise result.as_exception()
@@ -163,6 +169,7 @@ class _RemoteJudge:
     def load_models(self, task: SampleTask) -> RemoteError | None:
         """Load the models of a task, whose time does not count that."""
         try:
+            register_criteria(task.options.criteria)
             self._loaded().load_models(task.required, task.options)
         except Exception as error:  # noqa: BLE001 (raised again in the main process)
             return RemoteError.describe(error)

@@ -18,12 +18,13 @@ from localeval.engine.memory import check_need
 from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
 from localeval.judgements.journal import Journal
-from localeval.metrics import METRICS, Metric, Score, default_metrics
+from localeval.metrics import METRICS, Metric, Score, criteria_of, default_metrics, register_criteria
 from localeval.metrics.sample_result import Network
-from localeval.metrics.signature import Signature
+from localeval.metrics.signature import Signature, needs_judge
 from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
+from localeval.prompts import Criterion
 from localeval.runs import folder as run_folder
 from localeval.runs.plan import MAX_COUNTED, Plan, make_plan, with_stored_speed
 from localeval.runs.pool import Pool, choose_pool, threads_each
@@ -92,9 +93,11 @@ def evaluate(
     """Score every sample.
 
     samples   any input of `read_samples` (a file, a DataFrame, `Sample` objects or dicts), or its result
-    metrics   names of `METRICS`; by default the `default_metrics()` whose columns some sample has, and
-              whose models are installed: a metric left out for want of a model is logged as a warning
-    judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
+    metrics   names of `METRICS` or of your `criteria`; by default all criteria and the `default_metrics()`
+              whose columns some sample has, and whose models are installed: a metric left out for want of
+              a model is logged as a warning
+    judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end); not looked
+              for where no metric asks a judge
     output    the run's folder (see `localeval.runs.folder`); a second call with it continues where the first
               ended, and a folder that holds anything else is refused
     progress  called with the number of finished samples, and all samples
@@ -123,7 +126,7 @@ def evaluate(
     threads = threads_each(workers)
     _check_timeout(timeout)
     setup = _prepare(samples, metrics, output, shard, options)
-    with _load_judge(judge, 0 if ray else threads) as loaded:
+    with _load_judge(judge, setup, 0 if ray else threads) as loaded:
         setup = _with_available_metrics(setup, metrics is not None, loaded)
         run_plan = None
         if watch is not None:
@@ -221,9 +224,11 @@ def _prepare(
     folder = None if output is None else Path(output)
     if folder is not None:
         run_folder.check(folder, dataset)
-    selected = metrics_for(metrics, dataset)
+    selected = metrics_for(metrics, dataset, choices.criteria)
     if metrics is None:
         _log_left_out(selected, dataset)
+    # The run keeps the criteria that it uses, also one that was registered before.
+    choices = replace(choices, criteria=criteria_of(selected))
     return RunSetup(dataset, selected, choices, folder, shard_file)
 
 
@@ -258,7 +263,7 @@ def plan(
     >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
     """
     setup = _prepare(samples, metrics, output, shard, options)
-    with _load_judge(judge) as loaded:
+    with _load_judge(judge, setup) as loaded:
         setup = _with_available_metrics(setup, metrics is not None, loaded)
         return make_plan(setup.samples, setup.metrics, loaded, setup.options, setup.folder, measure=True)
 
@@ -269,15 +274,19 @@ async def aevaluate(*arguments: Any, **options: Any) -> Result:
     return await asyncio.to_thread(evaluate, *arguments, **options)
 
 
-def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
-    """Choose the metrics to compute. Raises InputError where no sample has the columns of a named metric."""
-    if names is None:
-        return _default_metrics(samples)
-    selected = choose_metrics(names)
+def metrics_for(
+    names: Iterable[str] | None, samples: Samples, criteria: Sequence[Criterion] = ()
+) -> list[Metric]:
+    """Choose the metrics to compute: the named ones, else the default ones and those of the criteria.
+
+    Raises InputError where no sample has the columns of a metric that was named or made of a criterion.
+    """
+    own = register_criteria(criteria)
+    selected = own if names is None else choose_metrics(names)
     for metric in selected:
         check_columns(samples, metric.columns, metric.name, samples.name)
         _check_either_column(metric, samples)
-    return selected
+    return [*_default_metrics(samples, others=own), *own] if names is None else selected
 
 
 def _check_either_column(metric: Metric, samples: Samples) -> None:
@@ -292,11 +301,14 @@ def _check_either_column(metric: Metric, samples: Samples) -> None:
     )
 
 
-def _default_metrics(samples: Samples) -> list[Metric]:
-    """Return the default metrics whose columns some sample has. Raises InputError where there is none."""
+def _default_metrics(samples: Samples, others: Sequence[Metric]) -> list[Metric]:
+    """Return the default metrics whose columns some sample has.
+
+    Raises InputError where there is none, nor any of the `others` that are computed beside them.
+    """
     lacking = _lacking_columns(samples)
     selected = [METRICS[name] for name, columns in lacking.items() if not columns]
-    if selected:
+    if selected or others:
         return selected
     needs = "; ".join(f"{name} needs {' and '.join(METRICS[name].columns)}" for name in lacking)
     missing = dict.fromkeys(column for columns in lacking.values() for column in columns)
@@ -364,6 +376,11 @@ def missing_models(metrics: Iterable[Metric], judge: Judge, options: Options) ->
     return missing
 
 
-def _load_judge(judge: Judge | str | os.PathLike[str], n_threads: int = 0) -> AbstractContextManager[Judge]:
-    """Load the judge, where it is a name or a path, to be freed at the end."""
-    return nullcontext(judge) if isinstance(judge, Judge) else Judge.load(judge, n_threads=n_threads)
+def _load_judge(
+    judge: Judge | str | os.PathLike[str], setup: RunSetup, n_threads: int = 0
+) -> AbstractContextManager[Judge]:
+    """Load the judge, where it is a name or a path, to be freed at the end; no model where none is asked."""
+    if isinstance(judge, Judge):
+        return nullcontext(judge)
+    model = judge if needs_judge(setup.metrics, setup.options) else None
+    return Judge.load(model, n_threads=n_threads)

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from localeval.errors import FolderError, InputError
 from localeval.judge import Judge
 from localeval.judgements.journal import JOURNAL, LOCK, LOCK_NOTE, Journal, JournalFile
+from localeval.metrics import register_criteria
 from localeval.metrics.sample_result import sample_sha256
 from localeval.metrics.signature import Signature
 from localeval.options import Options
@@ -447,9 +448,20 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
+def register_criteria_of(folder: Path) -> None:
+    """Make the criteria of a run known, without which its metrics and judgements can't be found.
+
+    Does nothing for a folder without a run.
+    """
+    config = find_config(folder)
+    if config is not None:
+        register_criteria(Options.read(config.options).criteria)
+
+
 def read_run(folder: Path) -> tuple[Samples, StoredRunConfig]:
     """Read the samples and the configuration of a run. Raises InputError for a folder without a run."""
     run_config = load_config(folder)
+    register_criteria_of(folder)
     return read_samples(folder / SAMPLES), run_config
 
 
@@ -472,6 +484,7 @@ def load(folder: str | Path) -> Result:
                 f"{folder}: the run is not finished (no {RESULTS}); give its `evaluate` command again."
             )
         samples = read_samples(path / SAMPLES)
+        register_criteria_of(path)
         with (
             (path / RESULTS).open(encoding="utf-8") as lines,
             files.parsing(f"{folder}: {RESULTS} can't be used: it"),

@@ -101,26 +101,27 @@ def _keys_of_reasons(keys: Mapping[str, str], stored_keys: Mapping[str, str]) ->
 def _curves(
     config: run_folder.StoredRunConfig, options: Options, heads: Mapping[str, Head], calibrated_anew: bool
 ) -> Curves:
-    """Return the curves of the run, or those that the caller chose, or that hold for judgements new to it."""
-    run = config.signature
-    if "support" in run.judgements and not calibrated_anew:
-        return run.calibration
-    return curves_for(config.engine.model, options, heads, run.judgements)
+    """Return the curves for the probabilities of the new scores.
+
+    calibrated_anew  whether the caller gave the option `calibration`
+    """
+    signature = config.signature
+    if "support" in signature.judgements and not calibrated_anew:
+        return signature.calibration
+    # The caller chose others, or the run has judged no support and so has used none.
+    return curves_for(config.engine.model, options, heads, signature.judgements)
 
 
 def _signature(
     config: run_folder.StoredRunConfig, metrics: Sequence[Metric], options: Options, curves: Curves
 ) -> Signature:
     """Return the signature of the new scores; prompts and judgements have the run's versions."""
-    run = config.signature
-    models = run.model_copy(update=config.auxiliary_signatures)
+    of_run = config.signature
+    models = of_run.model_copy(update=config.auxiliary_signatures)
     current = build_signature(models, metrics, options, curves)
-    return current.model_copy(
-        update={
-            "prompts": {name: run.prompts.get(name, new) for name, new in current.prompts.items()},
-            "judgements": {name: run.judgements.get(name, new) for name, new in current.judgements.items()},
-        }
-    )
+    prompts = {name: of_run.prompts.get(name, new) for name, new in current.prompts.items()}
+    judgements = {name: of_run.judgements.get(name, new) for name, new in current.judgements.items()}
+    return current.model_copy(update={"prompts": prompts, "judgements": judgements})
 
 
 class _RecordFinder:

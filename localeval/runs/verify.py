@@ -62,39 +62,49 @@ def verify(
     samples, config = run_folder.read_run(path)
     results = run_folder.load(path).samples
     options = Options.read(config.options)
-    with nullcontext(judge) if judge else _load_judge(config) as active_judge:
-        change = difference(config.engine.model_dump(), active_judge.record_fingerprint())
-        if change:
-            raise InputError(
-                f"{folder}: the run was made with another engine, so other bits are no fault "
-                f"(engine{change}); verify it with the same model, settings and packages."
-            )
+    # The caller's judge stays open; one that is loaded here is closed at the end.
+    opened = nullcontext(judge) if judge else _load_judge(config)
+    with opened as active_judge:
+        _check_engine(folder, config, active_judge)
         judged, left_out = _judged(results)
         if not judged:
             raise InputError(
                 f"{folder}: there is nothing to verify, as no sample was judged (the engine failed in "
                 f"{left_out}); give its `evaluate` command again, or name another run."
             )
-        selection = random.Random(seed).sample(judged, math.ceil(share * len(judged)))  # noqa: S311
+        number = math.ceil(share * len(judged))
+        selection = random.Random(seed).sample(judged, number)  # noqa: S311
         selected = samples.choose(selection)
-        for done, position in enumerate(selection, 1):
+        done = 0
+        for position in selection:
             change = _change(folder, results[position], active_judge, options)
+            done += 1
             if change:
                 return Verified(done, len(judged), change, left_out)
             if progress is not None:
                 progress(done, selected)
-        return Verified(len(selection), len(judged), left_out=left_out)
+        return Verified(done, len(judged), left_out=left_out)
 
 
 def _load_judge(config: run_folder.StoredRunConfig) -> Judge:
     """Load the judge of a run with its settings."""
     return Judge.load(
-        config.judge,
+        config.judge or None,
         embedder=config.embedder,
         classifier=config.classifier,
         cache_prefix=False,
         **config.engine.settings,
     )
+
+
+def _check_engine(folder: str | Path, config: run_folder.StoredRunConfig, judge: Judge) -> None:
+    """Raise InputError for a judge with another model, settings or packages than the run's."""
+    change = difference(config.engine.model_dump(), judge.record_fingerprint())
+    if change:
+        raise InputError(
+            f"{folder}: the run was made with another engine, so other bits are no fault "
+            f"(engine{change}); verify it with the same model, settings and packages."
+        )
 
 
 def _judged(results: Sequence[SampleResult]) -> tuple[list[int], int]:

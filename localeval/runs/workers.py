@@ -19,6 +19,7 @@ from localeval import errors
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.journal import Journal
+from localeval.metrics import register_criteria
 from localeval.options import Options
 from localeval.samples import Sample
 from localeval.system.offline import attempts, is_offline, offline
@@ -211,6 +212,7 @@ class RemoteJournal(Journal):
 def judge_task(judge: Judge, task: SampleTask, on_entry: OnEntry) -> TaskResult:
     """Judge the sample of a task; called in a worker."""
     attempts_before = attempts()
+    register_criteria(task.options.criteria)
     journal = RemoteJournal(task.stored, on_entry)
     _, keys = judge.judge_with_keys(task.sample, task.required, task.options, journal, task.timeout)
     return TaskResult(keys, attempts() - attempts_before, platform.node())
@@ -230,6 +232,7 @@ def _serve(pipe: Any, load: Callable[[], Judge], refuse_network: bool) -> None:
             task = pipe.recv()
             result: TaskResult | RemoteError
             try:
+                register_criteria(task.options.criteria)
                 if judge is None:
                     judge = stack.enter_context(load())
                 if task.timeout is not None:

@@ -3,7 +3,7 @@
 from localeval.samples.collection import Samples, Skipped
 from localeval.samples.columns import ALIASES
 from localeval.samples.file_format import FileFormat, OpenFile
-from localeval.samples.formats import FORMATS, register_format
+from localeval.samples.formats import FORMATS, register_file_format
 from localeval.samples.hints import check_columns, columns_hint
 from localeval.samples.read import Source, read_samples
 from localeval.samples.rows import Row
@@ -26,6 +26,6 @@ __all__ = [
     "columns_hint",
     "is_table",
     "read_samples",
-    "register_format",
+    "register_file_format",
     "register_shape",
 ]

@@ -22,11 +22,12 @@ class Skipped(NamedTuple):
 class Samples(StoredSequence[Sample]):
     """The samples that were read. Many are kept in a temporary file: each access reads one from it.
 
-    name     of the file or source, for messages
-    file     that they were read from; None for other sources
-    skipped  the rows that `skip_bad` left out
-    columns  names of the columns that any row had; None where they were not read from rows
-    guesses  lines about what was read in another way than it is written: names, numbers, contexts
+    name       of the file or source, for messages
+    file       that they were read from; None for other sources
+    skipped    the rows that `skip_bad` left out
+    columns    names of the columns that any row had; None where they were not read from rows
+    read_from  field -> the columns that it was read from
+    guesses    lines about what was read in another way than it is written: names, numbers, contexts
     """
 
     def __init__(self, samples: Iterable[Sample], name: str, file: Path | None = None) -> None:
@@ -34,6 +35,7 @@ class Samples(StoredSequence[Sample]):
         self.file = file
         self.skipped: list[Skipped] = []
         self.columns: Sequence[str] | None = None
+        self.read_from: dict[str, list[str]] = {}
         self.guesses: list[str] = []
         self._lines = SpooledLines()
         self._selected: Sequence[int] = range(0)

@@ -14,6 +14,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "response": ("answer",),
     "retrieved_contexts": ("contexts", "docs", "document_list"),
     "reference": ("ground_truth",),
+    "reference_contexts": (),
+    "retrieved_ids": ("retrieved_context_ids",),
+    "reference_ids": ("reference_context_ids",),
 }
 # Each field, and the columns that it is read from.
 Names = Mapping[str, tuple[str, ...]]

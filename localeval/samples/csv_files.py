@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
 from localeval.errors import InputError
 from localeval.samples.cells import row_of_cells
-from localeval.samples.columns import Names, all_columns
 from localeval.samples.file_format import FileFormat, OpenFile
+from localeval.samples.header import header_fault, unnamed_note
 from localeval.samples.rows import Row, Rows
-from localeval.samples.shapes import find_shape
 from localeval.text.display import shorten
 
 _MAX_CELL = 2**31 - 1  # characters; the default of the csv module is smaller than some contexts
@@ -48,9 +46,10 @@ def _read(file: OpenFile, delimiters: str) -> Rows:
         if header_record is None:
             return
         header = [cell.strip() for cell in header_record.cells]
-        fault = header_record.fault or _header_fault(header, file.names)
+        fault = header_record.fault or header_fault(header, file.names)
         if fault:
             raise InputError(f"{file.name}, {header_record.place}: {fault}.")
+        columns = [column for column in header if column]
         for number, record in enumerate(records, 1):
             if _OPEN_QUOTE in record.fault:
                 raise InputError(f"{file.name}, {record.place}: {record.fault}.")
@@ -59,8 +58,12 @@ def _read(file: OpenFile, delimiters: str) -> Rows:
                 yield Row(number, record.place, InputError(fault))
                 continue
             pairs = zip(header, record.cells, strict=True)
-            cells = {column: cell for column, cell in pairs if column and cell}
-            yield row_of_cells(number, record.place, cells, file.names)
+            filled = [(column, cell) for column, cell in pairs if cell]
+            cells = {column: cell for column, cell in filled if column}
+            row = row_of_cells(number, record.place, cells, file.names, columns)
+            # pandas writes the numbers of rows under no name.
+            unnamed = [cell for column, cell in filled if not column and not cell.isdecimal()]
+            yield row._replace(notes=unnamed_note(len(unnamed)))
 
 
 def _records(lines: Iterator[str], delimiters: str) -> Iterator[_Record]:
@@ -91,22 +94,6 @@ def _records(lines: Iterator[str], delimiters: str) -> Iterator[_Record]:
             end = reader.line_num
             place = f"line {start}" if start == end else f"lines {start} to {end}"
             yield _Record(place, cells, fault)
-
-
-def _header_fault(header: list[str], names: Names) -> str:
-    """Return what is wrong with the names in the header; "" for nothing."""
-    # As if each column held a text.
-    shape = find_shape(dict.fromkeys(header, "text"), names)
-    if shape is None and not all_columns(names).intersection(header):
-        return (
-            f"the header names no column that is known ({shorten(', '.join(header))}); "
-            "put the names there, or map them, as --columns response=NAME"
-        )
-    counts = Counter(header)
-    for cell in header:
-        if cell and counts[cell] > 1:
-            return f"{shorten(cell)} stands twice in the header; keep one of them"
-    return ""
 
 
 def _length_fault(cells: list[str], header: list[str]) -> str:

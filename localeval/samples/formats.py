@@ -1,6 +1,6 @@
 """The formats of files, by name, and how a file, or stdin, is opened.
 
-A new format is one `FileFormat`, in a file of its own, given to `register_format`.
+A new format is one `FileFormat`, in a file of its own, given to `register_file_format`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from localeval.errors import InputError
 from localeval.samples.columns import Names
 from localeval.samples.csv_files import CSV, TSV
+from localeval.samples.excel_files import EXCEL
 from localeval.samples.file_format import Bytes, FileFormat, OpenFile
 from localeval.samples.json_files import JSON, JSONL
 from localeval.samples.parquet_files import PARQUET
@@ -23,12 +24,12 @@ from localeval.samples.rows import Rows
 from localeval.text.display import shorten
 
 # The first is the format of stdin, and of a file with another suffix or none.
-FORMATS: dict[str, FileFormat] = {form.name: form for form in (JSONL, JSON, CSV, TSV, PARQUET)}
+FORMATS: dict[str, FileFormat] = {form.name: form for form in (JSONL, JSON, CSV, TSV, PARQUET, EXCEL)}
 _GZIP = b"\x1f\x8b"
 _ARCHIVES = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .zip, .xls
 
 
-def register_format(form: FileFormat) -> None:
+def register_file_format(form: FileFormat) -> None:
     """Read files of this format from now on. One of the same name is replaced; suffixes go to the last."""
     FORMATS[form.name] = form
 
@@ -43,8 +44,9 @@ def file_rows(source: str | Path, format_name: str | None, encoding: str | None,
     form = _choose_format(source, format_name)
     try:
         with _open(source) as file:
-            if file.peek(4).startswith(_ARCHIVES):
-                raise InputError(f"{name}: is an Excel table or another archive; save it as CSV.")
+            if file.peek(4).startswith(_ARCHIVES) and form is not EXCEL:
+                remedy = "name it .xlsx, or save it as CSV"
+                raise InputError(f"{name}: is an Excel table or another archive; {remedy}.")
             yield from form.read(OpenFile(name, file, encoding, names))
     except UnicodeError as error:  # from encodings that accept no broken bytes, as UTF-16
         remedy = "name it, as --encoding gb18030"

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from localeval.samples.columns import Names, all_columns
-from localeval.samples.sample import text_of_document
 
 LANGSMITH_OBJECTS = ("inputs", "outputs", "reference_outputs")
 # The name that LangSmith's own examples give each field, and the objects that may hold it, in order.
 _LANGSMITH_KEYS = {
-    "user_input": "input",
-    "response": "output",
-    "retrieved_contexts": "documents",
-    "reference": "output",
+    "user_input": ("input", "messages"),
+    "response": ("output", "messages"),
+    "retrieved_contexts": ("documents",),
+    "reference": ("output", "messages"),
 }
 _OBJECTS_OF_FIELD = {
     "user_input": ("inputs",),
@@ -22,10 +21,43 @@ _OBJECTS_OF_FIELD = {
     "retrieved_contexts": ("outputs", "inputs"),
     "reference": ("reference_outputs",),
 }
+# The beginnings of columns where each value has one, and the objects that they stand for.
+_FLAT_PREFIXES = {
+    "inputs": "inputs",
+    "input": "inputs",
+    "outputs": "outputs",
+    "output": "outputs",
+    "reference": "reference_outputs",
+    "reference_outputs": "reference_outputs",
+}
 
 
 def is_langsmith(row: Mapping[Any, Any]) -> bool:
     return isinstance(row.get("inputs"), Mapping)
+
+
+def is_flat_langsmith(row: Mapping[Any, Any]) -> bool:
+    """Return whether a row has a column for each value, as "inputs.question"."""
+    return any(isinstance(name, str) and name.startswith(("inputs.", "input.")) for name in row)
+
+
+def from_flat_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
+    """Return a row that has a column for each value, as "outputs.answer", with the columns of a sample.
+
+    >>> from localeval.samples.columns import NAMES
+    >>> from_flat_langsmith({"inputs.question": "Who?", "reference.answer": "Ann."}, NAMES)
+    {'question': 'Who?', 'reference': 'Ann.'}
+    """
+    objects: dict[str, dict[str, Any]] = {}
+    columns: dict[Any, Any] = {}
+    taken = all_columns(names)
+    for name, value in row.items():
+        prefix, dot, key = str(name).partition(".")
+        if dot and prefix in _FLAT_PREFIXES and name not in taken:
+            objects.setdefault(_FLAT_PREFIXES[prefix], {})[key] = value
+        else:
+            columns[name] = value
+    return from_langsmith({**columns, **objects}, names)
 
 
 def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
@@ -52,7 +84,7 @@ def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
             for member in found:
                 key = member.removeprefix(f"{name}.")
                 column = key if key in names[field] else names[field][0]
-                columns[column] = _without_documents(columns.pop(member))
+                columns[column] = columns.pop(member)
             if found:
                 break
     return columns
@@ -79,15 +111,10 @@ def _find_field(
     by_name = [prefix + key for key in names[field] if prefix + key in free]
     if by_name:
         return by_name
-    other_keys = [_LANGSMITH_KEYS[field]]
+    other_keys = [*_LANGSMITH_KEYS[field]]
     if field == "reference":
         other_keys += names["response"]
     for key in other_keys:
         if prefix + key in free:
             return [prefix + key]
     return []
-
-
-def _without_documents(value: Any) -> Any:
-    """Return a list with the texts of LangChain's documents in their place; anything else as it is."""
-    return [text_of_document(item) for item in value] if isinstance(value, list) else value

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from localeval.errors import InputError
 from localeval.samples.collection import Samples, Skipped
+from localeval.samples.columnar import columns_of_lists, rows_of_columns
 from localeval.samples.columns import NAMES, Names, check_named_columns, choose_names
 from localeval.samples.formats import file_rows, source_name
+from localeval.samples.guessed_names import guess_columns, with_guesses
 from localeval.samples.guesses import Guesses
+from localeval.samples.hints import nearest_columns
 from localeval.samples.rows import Row, Rows
 from localeval.samples.sample import Sample
 from localeval.samples.selection import check_ids, draw
-from localeval.samples.shapes import find_shape
+from localeval.samples.shapes import find_shape, sources_of
 from localeval.samples.tables import is_table, table_rows
 from localeval.system.arguments import whole_number
 from localeval.text.display import shorten
 
+MAX_HEADERS = 1_000  # different sets of columns for which guesses are remembered
 LOG = logging.getLogger("localeval")
 
-# A file, an iterable of samples or mappings, or a table (pandas or Polars DataFrame, Hugging Face Dataset).
+# A file, an iterable of samples or mappings, a table (pandas or Polars DataFrame, Hugging Face Dataset), or a
+# mapping with one list for each column.
 Source: TypeAlias = str | Path | Iterable[Any]
 
 
@@ -46,7 +51,7 @@ def read_samples(
     ids       keep only the samples with these ids, each of which must exist
     sample    select this many of them by `seed` and their ids, in order; larger samples hold the smaller ones
     skip_bad  leave out rows that can't be read, and list them in `skipped`; a duplicate id stays an error
-    format    "jsonl", "json", "csv", "tsv" or "parquet"; by default by the file's name, else JSONL
+    format    "jsonl", "json", "csv", "tsv", "parquet" or "xlsx"; by default by the file's name, else JSONL
     encoding  of a text file; by default UTF-8, or what its byte order mark says
 
     A missing id becomes the number of the line, or the position in a table, list or iterable, from 1.
@@ -104,6 +109,7 @@ class _Reader:
         self._guesses = Guesses()
         self._name = source.name
         self._names = names
+        self._names_of_header: dict[tuple[Any, ...], Names] = {}
         self._skip_bad = skip_bad
 
     def add(self, row: Row) -> None:
@@ -127,6 +133,7 @@ class _Reader:
             )
         self.places[sample.id] = place
         self._guesses.count_all(row.guesses)
+        self._guesses.add_notes(row.notes)
         self.samples.append(sample)
 
     def _read(self, row: Row) -> Sample:
@@ -136,18 +143,37 @@ class _Reader:
         value = row.value
         if isinstance(value, Sample) and self._names != NAMES:
             value = value.model_dump(exclude_none=True)
+        names = self._names
         if isinstance(value, Mapping):
-            value = self._named_columns(value)
-        return Sample.read(value, where, self._names, self._guesses)
+            value, header = self._named_columns(value, row.header)
+            names = self._guessed_names(tuple(header))
+        return Sample.read(value, where, names, self._guesses)
 
-    def _named_columns(self, row: Mapping[Any, Any]) -> Mapping[Any, Any]:
-        """Return the row with the columns of a sample, whatever tool arranged it, and note its columns."""
-        shape = find_shape(row, self._names)
+    def _guessed_names(self, header: tuple[Any, ...]) -> Names:
+        """Return the columns that each field of a row with these columns is read from, and note guesses."""
+        if header not in self._names_of_header:
+            guessed = guess_columns(header, self._names)
+            self._guesses.add_notes(guessed.notes)
+            if len(self._names_of_header) == MAX_HEADERS:
+                self._names_of_header.clear()
+            self._names_of_header[header] = with_guesses(self._names, guessed)
+        return self._names_of_header[header]
+
+    def _named_columns(
+        self, row: Mapping[Any, Any], header: Sequence[Any]
+    ) -> tuple[Mapping[Any, Any], Sequence[Any]]:
+        """Return the row with the columns of a sample, whatever tool arranged it, and all their names."""
+        shape = find_shape({**dict.fromkeys(header), **row}, self._names)
+        self._guesses.sources = {}
         if shape is not None:
             self._guesses.count(shape.columns[0], f"with fields of {shape.name}")
-            row = shape.to_columns(row, self._names)
-        self.columns.update(dict.fromkeys(row))
-        return row
+            converted = shape.to_columns(row, self._names)
+            self._guesses.sources = sources_of(row, converted)
+            row = converted
+            header = ()
+        header = list(dict.fromkeys([*header, *row]))
+        self.columns.update(dict.fromkeys(header))
+        return row, header
 
     def remedy_for_none(self) -> str:
         """Say what to do where no sample could be read."""
@@ -161,17 +187,19 @@ class _Reader:
 
         source  where it is `Samples`, what was skipped and guessed when they were read still holds
         """
-        new_guesses = self._guesses.lines()
+        samples = self.samples
+        samples.columns = list(map(str, self.columns)) or None
+        samples.read_from = {field: list(columns) for field, columns in self._guesses.fields.items()}
+        new_guesses = [*self._guesses.lines(), *nearest_columns(samples)]
         for line in new_guesses:
             LOG.info("%s: %s.", self._name, line)
-        samples = self.samples
         samples.skipped = self.skipped
         samples.guesses = new_guesses
-        samples.columns = list(map(str, self.columns)) or None
         if isinstance(source, Samples):
             samples.skipped = [*source.skipped, *self.skipped]
             samples.guesses = [*source.guesses, *new_guesses]
             samples.columns = samples.columns or source.columns
+            samples.read_from = samples.read_from or source.read_from
         return samples
 
 
@@ -187,6 +215,9 @@ def _open_source(source: Source, format_name: str | None, encoding: str | None, 
     if is_table(source) and not isinstance(source, Mapping):
         name = type(source).__name__
         return _OpenSource(table_rows(source, name, names), name)
+    columns = columns_of_lists(source, names)
+    if columns is not None:
+        source = rows_of_columns(columns)
     if isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
         remedy = "put one into a list"
         if isinstance(source, Mapping) and is_table(source):  # a DatasetDict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -20,25 +20,28 @@ from pydantic_core import from_json
 
 from localeval.errors import InputError
 from localeval.samples.columns import NAMES, Names, all_columns
+from localeval.samples.field_values import FieldValue, read_field
 from localeval.samples.guesses import Guesses
 from localeval.system.arguments import describe
 from localeval.text.display import encodable, shorten
 
 MAX_DEPTH = 20  # levels that are kept of a column that can't be stored as it is
 MAX_NUMBER = 1e300
-MAX_EXACT_WHOLE = 2**53  # a larger float is no exact whole number
 _CHECKED = "checked"
-_TEXT_FIELDS = ("user_input", "response", "reference")
 
 
 class Sample(BaseModel):
     """One row: a question, its answer, the retrieved contexts and the reference answer.
 
+    `reference_contexts` are the contexts that should be retrieved. `retrieved_ids` and `reference_ids` name
+    what was and what should be retrieved. All lists of what was retrieved are in order of rank.
+
     None means that the column is missing (or null); "" and [] mean that it is present and empty. Columns
     with other names are kept in `model_extra`. `Sample(...)` accepts the aliases too, and raises
     `InputError` for a wrong type, for an alias that contradicts its field, and for a field that can't be
-    written as JSON in UTF-8; of a column that is no field, what can be written is kept. A number that is a
-    field's value becomes its text, and an integer id a string; "" means no id. NaN and infinity are missing.
+    written as JSON in UTF-8; of a column that is no field, what can be written is kept. Numbers, documents,
+    messages and lists that were written as text are read as `samples.field_values` says; an integer id
+    becomes a string; "" means no id. NaN and infinity are missing.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -48,6 +51,9 @@ class Sample(BaseModel):
     response: str | None = None
     retrieved_contexts: list[str] | None = None
     reference: str | None = None
+    reference_contexts: list[str] | None = None
+    retrieved_ids: list[str] | None = None
+    reference_ids: list[str] | None = None
 
     if TYPE_CHECKING:  # a type checker knows the fields, but not aliases and other columns
 
@@ -77,34 +83,67 @@ class Sample(BaseModel):
         if not isinstance(data, Mapping):
             shown = shorten(repr(data), 60)
             raise InputError(f"{where}: {shown} is no sample; give an object with named columns.")
-        cells = _field_cells(data, names, where)
+        fields = _read_fields(data, names, where, guesses)
+        columns = _present_columns(fields, names, where)
         values = _other_columns(data, names, guesses)
-        columns = _present_columns(cells, names, where)
         for field, column in columns.items():
-            values[field] = _as_field(field, column, cells[column], guesses)
-            if column != field and names[field] == NAMES[field]:
-                guesses.add_alias(field, column)
+            values[field] = fields[field][column].value
+            guesses.add_field(field, column, is_named=names[field][0] != field)
+        values.update(_from_conversation(fields, values, guesses))
         try:
             return handler(values)
         except ValidationError as error:
             raise InputError(f"{where}: {describe(error, columns)}.") from None
 
 
-def _field_cells(data: Mapping[Any, Any], names: Names, where: str) -> dict[str, Any]:
-    """Return the cells of the columns that a field may be read from, each checked, without missing numbers.
+_Fields: TypeAlias = dict[str, dict[str, FieldValue]]
+"""Field -> column -> its value."""
 
-    Raises InputError for a column whose name is no text, and for a cell that JSON can't hold.
+
+def _read_fields(data: Mapping[Any, Any], names: Names, where: str, guesses: Guesses) -> _Fields:
+    """Return the values of the columns that a field may be read from, each checked; no missing numbers.
+
+    Raises InputError for a column whose name is no text, and for a value that JSON can't hold.
     """
-    read = all_columns(names)
-    cells: dict[str, Any] = {}
-    for name, value in data.items():
+    for name in data:
         if not isinstance(name, str):
             shown = shorten(repr(name), 60)
             raise InputError(f"{where}: the column name {shown} is no text; name every column with text.")
-        if name in read and not is_missing_number(value):
-            cells[name] = _without_missing_numbers(value)
-            _check_storable(name, cells[name], where)
-    return cells
+    fields: _Fields = {}
+    for field, aliases in names.items():
+        present = [name for name in aliases if name in data and not is_missing_number(data[name])]
+        for name in present:
+            fields.setdefault(field, {})[name] = _read_field(field, name, data[name], where, guesses)
+    return fields
+
+
+def _read_field(field: str, name: str, value: Any, where: str, guesses: Guesses) -> FieldValue:
+    """Read the value of a column as its field. Raises InputError for one that can't be, with the place."""
+    try:
+        read = read_field(field, name, _without_missing_numbers(value), guesses)
+    except InputError as error:
+        raise InputError(f"{where}: {error}.") from None
+    _check_storable(name, read.value, where)
+    return read
+
+
+def _from_conversation(fields: _Fields, values: Mapping[str, Any], guesses: Guesses) -> dict[str, Any]:
+    """Return the fields that no column has, and that the messages of another one hold."""
+    found: dict[str, Any] = {}
+    for field in ("user_input", "response"):
+        for column, value in fields.get(field, {}).items():
+            if value.turn is None:
+                continue
+            parts = {
+                "user_input": value.turn.question,
+                "response": value.turn.response,
+                "retrieved_contexts": value.turn.contexts or None,
+            }
+            for other, part in parts.items():
+                if part is not None and values.get(other) is None:
+                    found.setdefault(other, part)
+                    guesses.add_field(other, column, is_named=False)
+    return found
 
 
 def _other_columns(data: Mapping[str, Any], names: Names, guesses: Guesses) -> dict[str, Any]:
@@ -112,23 +151,30 @@ def _other_columns(data: Mapping[str, Any], names: Names, guesses: Guesses) -> d
 
     The other names of a field are dropped: read again, they would be taken for the field.
     """
-    left_out = all_columns(names) | all_columns(NAMES)
-    return {
-        encodable(name): _storable(name, value, guesses)
-        for name, value in data.items()
-        if name not in left_out and not is_missing_number(value)
-    }
+    read = all_columns(names)
+    known = all_columns(NAMES)
+    others: dict[str, Any] = {}
+    for name, value in data.items():
+        if name in read or is_missing_number(value):
+            continue
+        if name in known:
+            if value is not None:
+                guesses.count(name, "left out, as another column was named for its field")
+            continue
+        others[encodable(name)] = _storable(name, value, guesses)
+    return others
 
 
-def _present_columns(cells: Mapping[str, Any], names: Names, where: str) -> dict[str, str]:
+def _present_columns(fields: _Fields, names: Names, where: str) -> dict[str, str]:
     """Return the column that each field is read from. Raises InputError where two of one field differ."""
     columns: dict[str, str] = {}
     for field, aliases in names.items():
-        present = [name for name in aliases if cells.get(name) is not None]
+        values = fields.get(field, {})
+        present = [name for name in aliases if name in values and values[name].value is not None]
         if not present:
             continue
         first = present[0]
-        if any(cells[name] != cells[first] for name in present):
+        if any(values[name].value != values[first].value for name in present):
             raise InputError(f"{where}: {' and '.join(present)} are one field but differ; keep one.")
         columns[field] = first
     return columns
@@ -197,31 +243,3 @@ def _simplified(value: Any, depth: int) -> Any:
     if isinstance(value, list | tuple):
         return [_simplified(item, depth - 1) for item in value]
     return shorten(repr(value))
-
-
-def _as_field(field: str, column: str, value: Any, guesses: Guesses) -> Any:
-    """Return a cell as the value of its field: a number as its text, LangChain's documents as theirs."""
-    if field in _TEXT_FIELDS and type(value) in (int, float):
-        guesses.count(column, "with a number, read as its text")
-        return _text_of_number(value)
-    if field == "retrieved_contexts" and isinstance(value, list):
-        texts = [text_of_document(item) for item in value]
-        if texts != value:
-            guesses.count(column, "with documents, read as their page_content")
-        return texts
-    return value
-
-
-def _text_of_number(value: float) -> str:
-    """Write a number as its text, and a whole number without a decimal point.
-
-    >>> _text_of_number(1820.0), _text_of_number(2.5)
-    ('1820', '2.5')
-    """
-    is_whole = value == value // 1 and abs(value) < MAX_EXACT_WHOLE
-    return str(int(value)) if is_whole else str(value)
-
-
-def text_of_document(item: Any) -> Any:
-    """Return the text of a document of LangChain; anything else as it is."""
-    return item.get("page_content", item) if isinstance(item, Mapping) else item

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from localeval.text.small_words import small_words
 
@@ -46,6 +47,15 @@ def begins_with_han(word: str) -> bool:
     return _FIRST_HAN <= word[0] <= _LAST_HAN
 
 
+def begins_with_han_or_later(word: str) -> bool:
+    """Return whether a word begins with the first Han character or one that Unicode has after it.
+
+    >>> begins_with_han_or_later("茶"), begins_with_han_or_later("ｔｅａ"), begins_with_han_or_later("tea")
+    (True, True, False)
+    """
+    return word >= _FIRST_HAN
+
+
 def is_ideograph(character: str) -> bool:
     """Return whether a character is a Han ideograph of any block."""
     return bool(_HAN_LETTERS.match(character))
@@ -83,17 +93,32 @@ def _count(pattern: re.Pattern[str], text: str) -> int:
 def _is_chinese_with_names(text: str) -> bool:
     """Return whether Chinese text has names and terms in Latin letters, rather than a sentence in them."""
     words = _LATIN.findall(text)
+    return _are_names(words, text) or _are_framed_by_han(words, text)
+
+
+def _are_names(words: Sequence[str], text: str) -> bool:
+    """Return whether the Latin words of a text look like names and terms, beside enough Chinese."""
     # Names and terms in Latin letters begin with a capital. Most words of a language with these letters do
     # not, and its sentences end with its own marks.
+    if _LATIN_END.search(text):
+        return False
+    has_enough_han = len(words) < 2 * _count(_HAN_LETTERS, text)
     common = small_words("common_english")
-    prose = sum(word.islower() + (word.lower() in common) for word in words)
-    if 2 * prose <= len(words) < 2 * _count(_HAN_LETTERS, text) and not _LATIN_END.search(text):
-        return True
-    # Han characters around words that are in no sentence of another language: names of commands, for example.
-    said = "".join(_LETTERS.findall(text))
-    is_framed = is_ideograph(said[:1]) and is_ideograph(said[-1:])
+    in_small_letters = sum(word.islower() for word in words)
+    common_words = sum(word.lower() in common for word in words)
+    return has_enough_han and 2 * (in_small_letters + common_words) <= len(words)
+
+
+def _are_framed_by_han(words: Sequence[str], text: str) -> bool:
+    """Return whether a text begins and ends in Han, around words that are in no sentence.
+
+    Such words are names of commands, for example.
+    """
+    letters = "".join(_LETTERS.findall(text))
+    if not is_ideograph(letters[:1]) or not is_ideograph(letters[-1:]):
+        return False
     of_sentences = small_words("english", "sentence_words", "name_words", "common_english")
-    return is_framed and not any(word.lower() in of_sentences for word in words)
+    return not any(word.lower() in of_sentences for word in words)
 
 
 def _without_command(run: re.Match[str]) -> str:

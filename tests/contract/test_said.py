@@ -31,7 +31,7 @@ def left_out(rows: Any, caplog: pytest.LogCaptureFixture) -> str:
 
 @pytest.mark.parametrize(
     "column",
-    ["context", "Contexts", "retrieval_context", "retrieved contexts", "document-list"],
+    ["context", "The contexts", "contexts_1", "document-lists"],
 )
 def test_default_metrics_without_their_column_are_named_with_the_nearest_one(
     column: str, caplog: pytest.LogCaptureFixture
@@ -58,12 +58,12 @@ def test_nothing_is_said_where_nothing_is_left_out(caplog: pytest.LogCaptureFixt
 
 @pytest.mark.parametrize("options", ["", "-m faithfulness", "-m context_recall", "-m answer_relevance"])
 def test_every_refusal_about_columns_lists_those_that_are_there_and_how_one_is_named(options: str) -> None:
-    write_rows(Path("data.jsonl"), [{"Question": "Tea?", "Answer": "Tea grows.", "context": ["Tea."]}])
+    write_rows(Path("data.jsonl"), [{"Questions": "Tea?", "Answers": "Tea grows.", "context": ["Tea."]}])
     message = refused("evaluate", "data.jsonl", *options.split())
-    for part in ("Question, Answer, context", "--columns "):
+    for part in ("Questions, Answers, context", "--columns "):
         assert part in message
     if not options:
-        nearest = ("user_input=Question", "response=Answer", "retrieved_contexts=context")
+        nearest = ("user_input=Questions", "response=Answers", "retrieved_contexts=context")
         assert all(pair in message for pair in nearest)
 
 

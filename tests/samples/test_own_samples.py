@@ -13,7 +13,7 @@ from localeval.samples import (
     OpenFile,
     Row,
     RowShape,
-    register_format,
+    register_file_format,
     register_shape,
 )
 from localeval.samples.columns import Names
@@ -36,7 +36,7 @@ def read_cards(file: OpenFile) -> Iterator[Row]:
 def cards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A file of the format "cards", which is registered for one test."""
     monkeypatch.setattr("localeval.samples.formats.FORMATS", dict(FORMATS))
-    register_format(FileFormat("cards", (".cards",), read_cards))
+    register_file_format(FileFormat("cards", (".cards",), read_cards))
     path = tmp_path / "tea.cards"
     path.write_text("Who won? | Ann won.\nWhere? | In Assam.\n")
     return path
@@ -94,7 +94,10 @@ def test_rows_of_a_shape_of_ones_own_are_read_and_its_other_columns_kept() -> No
 
 @pytest.mark.usefixtures("traces")
 def test_a_shape_of_ones_own_is_named_among_the_guesses() -> None:
-    assert read_samples([TRACE, TRACE]).guesses == ["prompt: 2 cells with fields of Trace"]
+    assert read_samples([TRACE, TRACE]).guesses == [
+        "read user_input from prompt, response from completion",
+        "prompt: 2 cells with fields of Trace",
+    ]
 
 
 @pytest.mark.usefixtures("traces")

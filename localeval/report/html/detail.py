@@ -133,11 +133,7 @@ def _response(text: str, lists: Sequence[DecisionList]) -> Pieces:
 
 def _statement_marks(lists: Sequence[DecisionList]) -> Iterator[Mark]:
     """Yield a mark for each sentence of the response that makes statements."""
-    verdicts = _verdict_lists(lists, "response")
-    lowest: dict[int | None, float] = {}
-    for verdict in verdicts[0].decisions if verdicts else ():
-        if verdict.probability is not None:
-            lowest[verdict.start] = min(verdict.probability, lowest.get(verdict.start, 1.0))
+    lowest = _lowest_probabilities(lists)
     marked = set()
     for statement in decided_in(lists, "statement"):
         if statement.column != "response" or statement.unjudged or not statement.text:
@@ -146,6 +142,19 @@ def _statement_marks(lists: Sequence[DecisionList]) -> Iterator[Mark]:
         if start is not None and statement.end is not None and start not in marked:
             marked.add(start)
             yield Mark(start, statement.end, f"r{start}", lowest.get(start))
+
+
+def _lowest_probabilities(lists: Sequence[DecisionList]) -> dict[int | None, float]:
+    """Return start of a sentence of the response -> the lowest probability of its statements."""
+    verdicts = _verdict_lists(lists, "response")
+    if not verdicts:
+        return {}
+    lowest: dict[int | None, float] = {}
+    for verdict in verdicts[0].decisions:
+        if verdict.probability is not None:
+            lowest_so_far = lowest.get(verdict.start, 1.0)
+            lowest[verdict.start] = min(verdict.probability, lowest_so_far)
+    return lowest
 
 
 def _read_marks(lists: Sequence[DecisionList]) -> Iterator[Mark]:

@@ -107,7 +107,7 @@ def _agreement_texts(signature: Signature) -> dict[str | None, dict[str, str]]:
     calibrations = [
         calibration
         for calibration in shipped(Calibration)
-        if calibration.judge.sha256 == signature.judge["sha256"]
+        if calibration.judge.sha256 == signature.judge.get("sha256")
         and signature.calibration.get(calibration.language) == calibration.curve
     ]
     if calibrations:

@@ -1,0 +1,161 @@
+"""Names and arguments of ragas that can't work here, each with what to use instead."""
+
+from __future__ import annotations
+
+_CRITERIA = "use a metric of localeval that fits (`localeval.METRICS` lists them)"
+
+_NAMES_BY_REMEDY = {
+    'judges are local: give llm="qwen2.5-coder-1.5b", the path of a GGUF file, or Judge.load(...)': [
+        "BaseRagasLLM",
+        "HaystackLLMWrapper",
+        "InstructorBaseRagasLLM",
+        "InstructorLLM",
+        "LangchainLLMWrapper",
+        "LiteLLMStructuredLLM",
+        "LlamaIndexLLMWrapper",
+        "OCIGenAIWrapper",
+        "llm_factory",
+        "oci_genai_factory",
+    ],
+    'embedders are local: give embeddings="all-minilm-l6-v2", or the path of a folder': [
+        "BaseRagasEmbedding",
+        "BaseRagasEmbeddings",
+        "GoogleEmbeddings",
+        "HaystackEmbeddingsWrapper",
+        "HuggingFaceEmbeddings",
+        "HuggingfaceEmbeddings",
+        "LangchainEmbeddingsWrapper",
+        "LiteLLMEmbeddings",
+        "LlamaIndexEmbeddingsWrapper",
+        "OpenAIEmbeddings",
+        "embedding_factory",
+    ],
+    _CRITERIA: [
+        "AspectCritic",
+        "DiscreteMetric",
+        "DomainSpecificRubrics",
+        "InstanceRubrics",
+        "InstanceSpecificRubrics",
+        "NumericMetric",
+        "RankingMetric",
+        "RubricsScore",
+        "RubricsScoreWithReference",
+        "RubricsScoreWithoutReference",
+        "SimpleCriteriaScore",
+        "discrete_metric",
+        "numeric_metric",
+        "ranking_metric",
+    ],
+    "a metric of your own is a function that `localeval.register` takes": [
+        "BaseMetric",
+        "LLMMetric",
+        "Metric",
+        "MetricOutputType",
+        "MetricType",
+        "MetricWithEmbeddings",
+        "MetricWithLLM",
+        "MultiTurnMetric",
+        "SingleTurnMetric",
+    ],
+    "it compares texts without a judge; use FactualCorrectness for a judged comparison": [
+        "AnswerSimilarity",
+        "BleuScore",
+        "CHRFScore",
+        "ChrfScore",
+        "DistanceMeasure",
+        "ExactMatch",
+        "NonLLMStringSimilarity",
+        "RougeScore",
+        "SemanticSimilarity",
+        "StringPresence",
+        "answer_similarity",
+    ],
+    "use FactualCorrectness, the part of it that a judge decides": [
+        "AnswerAccuracy",
+        "AnswerCorrectness",
+        "answer_correctness",
+    ],
+    "use ContextPrecision and ContextRecall, which the judge decides": [
+        "IDBasedContextPrecision",
+        "IDBasedContextRecall",
+        "NonLLMContextPrecisionWithReference",
+        "NonLLMContextRecall",
+    ],
+    "use ContextRecall, which counts statements": ["ContextEntityRecall", "context_entity_recall"],
+    "use Faithfulness": ["QuotedSpansAlignment", "ResponseGroundedness"],
+    "use Faithfulness, with the text that was summarized as the context": [
+        "SummarizationScore",
+        "SummaryScore",
+        "summarization_score",
+    ],
+    "localeval judges answers from contexts, and no agents or tools": [
+        "AgentGoalAccuracy",
+        "AgentGoalAccuracyWithReference",
+        "AgentGoalAccuracyWithoutReference",
+        "ToolCallAccuracy",
+        "ToolCallF1",
+        "TopicAdherence",
+        "TopicAdherenceScore",
+    ],
+    "localeval judges answers, and no tables or SQL": [
+        "DataCompyScore",
+        "LLMSQLEquivalence",
+        "SQLSemanticEquivalence",
+    ],
+    "localeval judges texts, and no images": [
+        "MultiModalFaithfulness",
+        "MultiModalRelevance",
+        "multimodal_faithness",
+        "multimodal_relevance",
+    ],
+    "give each turn as a SingleTurnSample": ["MultiTurnSample"],
+    "localeval makes no questions; give a file of yours": ["Testset", "TestsetGenerator", "TestsetSample"],
+    "use EvaluationDataset": ["DataTable", "Dataset"],
+    "use evaluate(..., output=FOLDER) and `localeval compare`": [
+        "Experiment",
+        "backends",
+        "experiment",
+        "version_experiment",
+    ],
+    "judgements are kept in the folder of evaluate(..., output=FOLDER)": [
+        "CacheInterface",
+        "DiskCacheBackend",
+        "cacher",
+    ],
+    "the judge's file has its tokenizer": [
+        "BaseTokenizer",
+        "HuggingFaceTokenizer",
+        "TiktokenWrapper",
+        "get_tokenizer",
+    ],
+}
+
+NAMES = {name: remedy for remedy, names in _NAMES_BY_REMEDY.items() for name in names}
+"""Name in ragas -> what to do instead."""
+
+_PROMPT = 'prompts are files of localeval: give prompts={"JUDGEMENT": {"en": FILE}}'
+_LANGUAGE = "the language of each text decides which prompt is used; leave it out"
+_LABELS = "use `localeval card`, which measures and calibrates the judge on your labels"
+
+OPTIONS = {
+    "claim_decomposition_prompt": _PROMPT,
+    "context_precision_prompt": _PROMPT,
+    "context_recall_prompt": _PROMPT,
+    "language": _LANGUAGE,
+    "nli_statements_prompt": "give nli_prompt, a prompt file of localeval",
+    "question_generation": _PROMPT,
+}
+"""Argument of a metric in ragas -> what to do instead."""
+
+METHODS = {
+    "adapt_prompts": _LANGUAGE,
+    "align": _LABELS,
+    "get_prompts": _PROMPT,
+    "load_prompts": _PROMPT,
+    "multi_turn_ascore": "give each turn to single_turn_ascore",
+    "multi_turn_score": "give each turn to single_turn_score",
+    "save_prompts": _PROMPT,
+    "set_prompts": _PROMPT,
+    "train": _LABELS,
+}
+"""Method of a metric in ragas -> what to do instead."""

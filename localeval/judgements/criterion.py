@@ -1,0 +1,206 @@
+"""Does the sample meet a criterion of the caller's own, or which of its levels fits best?"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, Literal
+
+from pydantic import BaseModel, create_model
+
+from localeval.judgements.base import (
+    JUDGEMENTS,
+    Choices,
+    Inputs,
+    Judgement,
+    Models,
+    Record,
+    Records,
+    register_judgement,
+)
+from localeval.judgements.decision import Decision, DecisionContext
+from localeval.judgements.judged_text import response_of
+from localeval.judgements.replies import YesOrNo
+from localeval.prompts import PromptBySha256, PromptForm, register_prompt
+from localeval.prompts.criteria import (
+    LETTERS,
+    ORDERS,
+    Criterion,
+    criterion_prefix,
+    render_question,
+    render_texts,
+    shown_text,
+)
+from localeval.samples import Sample
+from localeval.text.language import language
+
+PROMPT = PromptForm("criterion", replies={})
+
+
+class CriterionRecord(Record):
+    """The probabilities of the answers, in each of the two orders in which the question was asked.
+
+    levels    the sentences of the levels, from worst to best; empty for a question of yes or no
+    by_order  for each order, the probability of each level from worst to best, or of no and of yes
+    mass      the lower of both orders; see `Reply.mass`
+    language  in which the judge was asked, "en" or "zh"
+    """
+
+    question: str
+    levels: tuple[str, ...] = ()
+    by_order: tuple[tuple[float, ...], ...]
+    mass: float = 1.0
+    language: str
+
+    @property
+    def probabilities(self) -> tuple[float, ...]:
+        """The mean of both orders: of each level from worst to best, or of no and of yes."""
+        columns = zip(*self.by_order, strict=True)
+        return tuple(math.fsum(column) / len(self.by_order) for column in columns)
+
+    @property
+    def best_level(self) -> int:
+        """The number of the most probable level, from 0 (the worst); of equals the lower one."""
+        probabilities = self.probabilities
+        return probabilities.index(max(probabilities))
+
+    @property
+    def expected(self) -> float:
+        """P(yes), or the expected level, from 0 (the worst) to 1 (the best)."""
+        probabilities = self.probabilities
+        highest = len(probabilities) - 1
+        weighted = math.fsum(number * share for number, share in enumerate(probabilities))
+        # Shares that do not sum to 1 exactly could lead out of 0 to 1.
+        return min(1.0, max(0.0, weighted / (highest * math.fsum(probabilities))))
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List the answer to a question of yes or no, or the probability of each level."""
+        if self.levels:
+            return tuple(
+                Decision(
+                    text=level,
+                    label="fitting best",
+                    probability=probability,
+                    is_yes=number == self.best_level,
+                    threshold=context.threshold,
+                    mass=self.mass,
+                )
+                for number, (level, probability) in enumerate(
+                    zip(self.levels, self.probabilities, strict=True)
+                )
+            )
+        decided = Decision(
+            text=self.question,
+            label="answered with yes",
+            probability=self.expected,
+            is_yes=self.expected >= context.threshold,
+            threshold=context.threshold,
+            mass=self.mass,
+        )
+        return (decided,)
+
+
+class CriterionInputs(Inputs):
+    """The criterion, the texts that are shown, and the prompt that both are put into.
+
+    criterion  without its name, which changes no answer
+    texts      of the columns, in their order; a response without `<think>...</think>`
+    language   in which the judge is asked
+    """
+
+    criterion: Criterion
+    texts: tuple[str, ...]
+    language: str
+    prompt: PromptBySha256
+
+
+class CriterionJudgement(Judgement[CriterionInputs, CriterionRecord]):
+    """The judgement of one criterion. Its name has a digest of the criterion, so that two questions of one
+    name, as of two runs, are never taken for each other.
+    """
+
+    version = "1"
+    record = CriterionRecord
+    prompts = (PROMPT,)
+
+    def __init__(self, criterion: Criterion) -> None:
+        self.criterion = criterion
+        self.name = f"{criterion.name}.{criterion.sha256()[:8]}"
+
+    def inputs(self, sample: Sample, records: Records, choices: Choices) -> CriterionInputs:  # noqa: ARG002
+        """Take the columns, and the question in the language of the sample."""
+        texts = {column: text_of_column(sample, column) for column in self.criterion.columns}
+        code = self.criterion.language_for(_language(texts))
+        return CriterionInputs(
+            criterion=self.criterion.model_copy(update={"name": ""}),
+            texts=tuple(texts.values()),
+            language=code,
+            prompt=choices.options.prompt(PROMPT.name, code),
+        )
+
+    def ask(self, inputs: CriterionInputs, models: Models) -> CriterionRecord:
+        """Ask the question in both orders, behind the same texts."""
+        criterion = inputs.criterion
+        levels = criterion.levels_in(inputs.language)
+        schema = _scale(len(levels)) if levels else YesOrNo
+        prefix = criterion_prefix(criterion, inputs.prompt, inputs.language)
+        context = render_texts(criterion, inputs.prompt, inputs.texts)
+        items = [render_question(criterion, inputs.prompt, inputs.language, order) for order in ORDERS]
+        replies = models.engine.generate(prefix, context, items, schema, budget=0)
+        [field] = schema.model_fields
+        by_order = [
+            _distribution(reply.probabilities[field], is_reverse=order == "reverse")
+            for order, reply in zip(ORDERS, replies, strict=True)
+        ]
+        return CriterionRecord(
+            question=criterion.question_in(inputs.language),
+            levels=levels,
+            by_order=tuple(by_order),
+            mass=min(reply.mass.get(field, 1.0) for reply in replies),
+            language=inputs.language,
+        )
+
+
+def text_of_column(sample: Sample, column: str) -> str:
+    """Return a column of a sample as the judge is shown it."""
+    if column == "response":
+        return response_of(sample)
+    if column in Sample.model_fields:
+        return shown_text(getattr(sample, column))
+    return shown_text((sample.model_extra or {}).get(column))
+
+
+def _language(texts: dict[str, str]) -> str:
+    """Return the language of the sample: of its response, or of what is shown without one."""
+    return language(texts.get("response") or "\n".join(texts.values()), texts.get("user_input", ""))
+
+
+@lru_cache
+def _scale(size: int) -> type[BaseModel]:
+    """Return the schema of a reply that names one of so many levels by its letter."""
+    letters: Any = Literal[tuple(LETTERS[:size])]
+    return create_model(f"LevelOf{size}", level=(letters, ...))
+
+
+def _distribution(probabilities: dict[Any, float], is_reverse: bool) -> tuple[float, ...]:
+    """Return the probabilities from worst to best, or of no and of yes.
+
+    >>> _distribution({"A": 0.7, "B": 0.2, "C": 0.1}, is_reverse=True)
+    (0.1, 0.2, 0.7)
+    >>> _distribution({"yes": 0.9, "no": 0.1}, is_reverse=True)
+    (0.1, 0.9)
+    """
+    if "yes" in probabilities:
+        return probabilities["no"], probabilities["yes"]
+    in_listed_order = tuple(probabilities[letter] for letter in LETTERS if letter in probabilities)
+    return in_listed_order[::-1] if is_reverse else in_listed_order
+
+
+register_prompt(PROMPT)
+
+
+def register_criterion_judgement(criterion: Criterion) -> CriterionJudgement:
+    """Add the judgement of a criterion, unless it is there."""
+    judgement = CriterionJudgement(criterion)
+    known = JUDGEMENTS.get(judgement.name)
+    return known if isinstance(known, CriterionJudgement) else register_judgement(judgement)
