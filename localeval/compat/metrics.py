@@ -156,10 +156,10 @@ class OriginalMetric(MetricBase, AbstractContextManager[Any]):
     unknown option.
     """
 
-    row: ClassVar[str]  # its name in `localeval.METRICS`
+    row: str  # its name in `localeval.METRICS`
     called: ClassVar[str] = ""  # its original name, if that is different
     name: str
-    columns: ClassVar[tuple[str, ...]]
+    columns: tuple[str, ...]
     embedding_model: EmbeddingModel | Model | None = None
 
     def __init__(

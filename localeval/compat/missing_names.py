@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_CRITERIA = "use a metric of localeval that fits (`localeval.METRICS` lists them)"
+_CRITERIA = "use AspectCritic or RubricsScore, or a `localeval.Criterion`"
 
 _NAMES_BY_REMEDY = {
     'judges are local: give llm="qwen2.5-coder-1.5b", the path of a GGUF file, or Judge.load(...)': [
@@ -31,14 +31,12 @@ _NAMES_BY_REMEDY = {
         "embedding_factory",
     ],
     _CRITERIA: [
-        "AspectCritic",
         "DiscreteMetric",
         "DomainSpecificRubrics",
         "InstanceRubrics",
         "InstanceSpecificRubrics",
         "NumericMetric",
         "RankingMetric",
-        "RubricsScore",
         "RubricsScoreWithReference",
         "RubricsScoreWithoutReference",
         "SimpleCriteriaScore",

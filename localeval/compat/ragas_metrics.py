@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
@@ -10,8 +11,9 @@ from localeval.compat.metrics import AnswerRelevance, EmbeddingMetric, Faithfuln
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.metrics import Metric
+from localeval.metrics import Metric, register_criteria
 from localeval.options import Options
+from localeval.prompts import Criterion
 from localeval.samples import Sample
 from localeval.text.display import shorten
 
@@ -187,6 +189,80 @@ class AnswerCorrectness(EmbeddingMetric):
                 "here: for others, weigh factual_correctness and semantic_similarity yourself."
             )
         super().__init__(llm, embeddings, **rest)
+
+
+class CriterionMetric(OriginalMetric):
+    """Base class of the metrics that ask a question of one's own; see `localeval.Criterion`."""
+
+    def __init__(self, llm: Judge | Model | None, criterion: Criterion, **rest: Any) -> None:
+        self.row = criterion.name
+        self.columns = criterion.columns
+        self.criterion = criterion
+        super().__init__(llm, name=criterion.name, criteria=[criterion], **rest)
+
+    @property
+    def metric(self) -> Metric:
+        [metric] = register_criteria([self.criterion])
+        return metric
+
+
+class AspectCritic(CriterionMetric):
+    """1 if the judge says yes to the question `definition`, else 0.
+
+    columns     that the judge is shown
+    strictness  accepted, without effect: the same question gets the same answer
+    """
+
+    def __init__(
+        self,
+        name: str,
+        definition: str,
+        llm: Judge | Model | None = None,
+        *,
+        columns: Sequence[str] = ("user_input", "response"),
+        strictness: int = 1,  # noqa: ARG002
+        **rest: Any,
+    ) -> None:
+        super().__init__(llm, Criterion(name=name, question=definition, columns=columns), **rest)
+
+
+class RubricsScore(CriterionMetric):
+    """The level that the judge chooses, from 0 for the worst to 1 for the best; in ragas, from 1 to 5.
+
+    rubrics  {"score1_description": the worst level, "score2_description": ...}
+    columns  that the judge is shown
+    """
+
+    def __init__(
+        self,
+        name: str = "domain_specific_rubrics",
+        rubrics: Mapping[str, str] | None = None,
+        llm: Judge | Model | None = None,
+        *,
+        columns: Sequence[str] = ("user_input", "response"),
+        **rest: Any,
+    ) -> None:
+        if not rubrics:
+            raise InputError(f'{name}: give rubrics={{"score1_description": "", "score2_description": ...}}.')
+        question: dict[Literal["en", "zh"], str] = {
+            "en": "Which of the levels does the response reach?",
+            "zh": "回答达到哪一个等级？",
+        }
+        numbered = sorted(rubrics.items(), key=lambda rubric: _number_in(rubric[0]))
+        levels = [description for _, description in numbered]
+        super().__init__(llm, Criterion(name=name, question=question, columns=columns, levels=levels), **rest)
+
+
+def _number_in(key: str) -> int:
+    """Return the number in a key of rubrics. Raises InputError where it has none.
+
+    >>> _number_in("score10_description")
+    10
+    """
+    digits = re.search(r"[0-9]+", key)
+    if digits is None:
+        raise InputError(f"rubrics: {shorten(key)} has no number; write score1_description and so on.")
+    return int(digits[0])
 
 
 faithfulness = Faithfulness()

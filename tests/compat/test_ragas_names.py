@@ -290,6 +290,24 @@ def test_similarity_and_correctness_give_the_scores_of_localeval() -> None:
     assert result["answer_correctness"] == expected("answer_correctness")
 
 
+def test_questions_of_ones_own_give_the_scores_of_localeval() -> None:
+    aspect = compat.AspectCritic(name="old", definition="Does the response name a year?")
+    rubrics = {"score2_description": "It names a year.", "score1_description": "It names no year."}
+    result = compat.evaluate(
+        ROWS, [aspect, compat.RubricsScore("dated", rubrics)], steady(), show_progress=False
+    )
+    years = localeval.Criterion(name="old", question="Does the response name a year?")
+    assert result["old"] == expected("old", criteria=[years])
+    levels = ["It names no year.", "It names a year."]
+    question = {
+        "en": "Which of the levels does the response reach?",
+        "zh": "回答达到哪一个等级？",
+    }
+    dated = localeval.Criterion(name="dated", question=question, levels=levels)  # type: ignore[arg-type]
+    assert result["dated"] == expected("dated", criteria=[dated])
+    assert "score1_description" in said(InputError, compat.RubricsScore)
+
+
 def test_semantic_similarity_looks_for_no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("localeval.judge.resolve", None)
     metric = compat.SemanticSimilarity(embeddings=SteadyEmbedder())
