@@ -24,6 +24,7 @@ from localeval.judge import Judge
 from localeval.judgements.decision import statement_language
 from localeval.metrics import METRICS, Metric, Score
 from localeval.metrics.sample_result import SampleResult
+from localeval.metrics.signature import needs_judge
 from localeval.metrics.summary import undefined_reason
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
@@ -155,10 +156,10 @@ class OriginalMetric(MetricBase, AbstractContextManager[Any]):
     unknown option.
     """
 
-    row: ClassVar[str]  # its name in `localeval.METRICS`
+    row: str  # its name in `localeval.METRICS`
     called: ClassVar[str] = ""  # its original name, if that is different
     name: str
-    columns: ClassVar[tuple[str, ...]]
+    columns: tuple[str, ...]
     embedding_model: EmbeddingModel | Model | None = None
 
     def __init__(
@@ -305,7 +306,10 @@ class OriginalMetric(MetricBase, AbstractContextManager[Any]):
         """Return the judge; load it if needed. Raises ModelMissing, ModelBroken or InputError."""
         if isinstance(self.llm, Judge):
             return self.llm
-        judge: Judge = self._open(Judge.load, DEFAULT_JUDGE if self.llm is None else self.llm)
+        model = DEFAULT_JUDGE if self.llm is None else self.llm
+        # No model is loaded for a metric that asks no judge.
+        is_asked = needs_judge([self.metric], self.options)
+        judge: Judge = self._open(Judge.load, model if is_asked else None)
         return judge
 
     def _open(self, load: Callable[..., Any], model: Any, **options: Hashable) -> Any:
@@ -404,15 +408,12 @@ class ContextRelevance(OriginalMetric):
         return 0.0 if score.reason == "no_contexts" else super().number(score)
 
 
-class AnswerRelevance(OriginalMetric):
-    """Mean over questions drawn from the answer of cos(query, question) x sufficiency of that question.
+class EmbeddingMetric(OriginalMetric):
+    """Base class of the metrics that need an embedder.
 
     embedding_model  a catalog name, a path to a sentence-transformer's folder, or an `Embedder` of
                      `localeval.auxiliary.embedder`; by default the judge's
     """
-
-    row = "answer_relevance"
-    columns = ("user_input", "response")
 
     def __init__(
         self,
@@ -431,6 +432,30 @@ class AnswerRelevance(OriginalMetric):
     @embeddings.setter
     def embeddings(self, model: EmbeddingModel | Model | None) -> None:
         self.embedding_model = model
+
+    def judge(self) -> Judge:
+        judge = super().judge()
+        model = self.embedding_model
+        if model is None:
+            return judge
+        if isinstance(model, str | os.PathLike):
+            from localeval.auxiliary.embedder import Embedder
+
+            model = self._open(Embedder.load, model, threads=judge.engine.settings.n_threads)
+        # The originals take the embeddings of LangChain, which have no signature.
+        if not hasattr(model, "signature"):
+            raise InputError(
+                f"{self.name}: a {type(model).__name__} is no embedder; give a catalog name, the path of a "
+                "folder, or an `Embedder` of localeval."
+            )
+        return _with_models(judge, AuxiliaryModels(embedder=model))
+
+
+class AnswerRelevance(EmbeddingMetric):
+    """Mean over questions drawn from the answer of cos(query, question) x sufficiency of that question."""
+
+    row = "answer_relevance"
+    columns = ("user_input", "response")
 
     def read(self, options: Mapping[str, Any]) -> Options:
         defaults: dict[str, Any] = {"relevance": "draws"}
@@ -457,23 +482,6 @@ class AnswerRelevance(OriginalMetric):
         if num_of_gen is not None:
             options = {"questions": num_of_gen, **options}
         return super()._score_and_log(inputs, **options)
-
-    def judge(self) -> Judge:
-        judge = super().judge()
-        model = self.embedding_model
-        if model is None:
-            return judge
-        if isinstance(model, str | os.PathLike):
-            from localeval.auxiliary.embedder import Embedder
-
-            model = self._open(Embedder.load, model, threads=judge.engine.settings.n_threads)
-        # The originals take the embeddings of LangChain, which have no signature.
-        if not hasattr(model, "signature"):
-            raise InputError(
-                f"{self.name}: a {type(model).__name__} is no embedder; give a catalog name, the path of a "
-                "folder, or an `Embedder` of localeval."
-            )
-        return _with_models(judge, AuxiliaryModels(embedder=model))
 
 
 class FactualCorrectness(OriginalMetric):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_CRITERIA = "use a metric of localeval that fits (`localeval.METRICS` lists them)"
+_CRITERIA = "use AspectCritic or RubricsScore, or a `localeval.Criterion`"
 
 _NAMES_BY_REMEDY = {
     'judges are local: give llm="qwen2.5-coder-1.5b", the path of a GGUF file, or Judge.load(...)': [
@@ -31,14 +31,12 @@ _NAMES_BY_REMEDY = {
         "embedding_factory",
     ],
     _CRITERIA: [
-        "AspectCritic",
         "DiscreteMetric",
         "DomainSpecificRubrics",
         "InstanceRubrics",
         "InstanceSpecificRubrics",
         "NumericMetric",
         "RankingMetric",
-        "RubricsScore",
         "RubricsScoreWithReference",
         "RubricsScoreWithoutReference",
         "SimpleCriteriaScore",
@@ -57,8 +55,7 @@ _NAMES_BY_REMEDY = {
         "MultiTurnMetric",
         "SingleTurnMetric",
     ],
-    "it compares texts without a judge; use FactualCorrectness for a judged comparison": [
-        "AnswerSimilarity",
+    "use exact_match, token_f1, chrf or rouge_l of `localeval.evaluate`, which ask no judge": [
         "BleuScore",
         "CHRFScore",
         "ChrfScore",
@@ -66,16 +63,10 @@ _NAMES_BY_REMEDY = {
         "ExactMatch",
         "NonLLMStringSimilarity",
         "RougeScore",
-        "SemanticSimilarity",
         "StringPresence",
-        "answer_similarity",
     ],
-    "use FactualCorrectness, the part of it that a judge decides": [
-        "AnswerAccuracy",
-        "AnswerCorrectness",
-        "answer_correctness",
-    ],
-    "use ContextPrecision and ContextRecall, which the judge decides": [
+    "use FactualCorrectness or AnswerCorrectness": ["AnswerAccuracy"],
+    "use retrieval_precision and retrieval_recall of `localeval.evaluate`, which ask no judge": [
         "IDBasedContextPrecision",
         "IDBasedContextRecall",
         "NonLLMContextPrecisionWithReference",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from localeval.compat.metrics import AnswerRelevance, Faithfulness, Model, OriginalMetric
+from localeval.compat.metrics import AnswerRelevance, EmbeddingMetric, Faithfulness, Model, OriginalMetric
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.metrics import Metric
+from localeval.metrics import Metric, register_criteria
 from localeval.options import Options
+from localeval.prompts import Criterion
 from localeval.samples import Sample
+from localeval.text.display import shorten
 
 
 class ResponseRelevancy(AnswerRelevance):
@@ -140,7 +143,131 @@ class NoiseSensitivity(OriginalMetric):
         super().__init__(llm, **rest)
 
 
+class SemanticSimilarity(EmbeddingMetric):
+    """Cosine of response and reference by an embedder; no judge is asked.
+
+    Raises InputError for a `threshold`, which turns the score of ragas into 0 or 1.
+    """
+
+    row = "semantic_similarity"
+    columns = ("response", "reference")
+
+    def __init__(
+        self, embeddings: EmbeddingModel | Model | None = None, *, threshold: float | None = None, **rest: Any
+    ) -> None:
+        if threshold is not None:
+            raise InputError("semantic_similarity: threshold can't be used here; compare the score with it.")
+        super().__init__(rest.pop("llm", None), embeddings, **rest)
+
+
+class AnswerSimilarity(SemanticSimilarity):
+    """See `SemanticSimilarity`."""
+
+    called = "answer_similarity"
+
+
+class AnswerCorrectness(EmbeddingMetric):
+    """0.75 x F1 of statements + 0.25 x cosine of response and reference, the default weights of ragas.
+
+    Raises InputError for other `weights`.
+    """
+
+    row = "answer_correctness"
+    columns = ("user_input", "response", "reference")
+
+    def __init__(
+        self,
+        llm: Judge | Model | None = None,
+        embeddings: EmbeddingModel | Model | None = None,
+        *,
+        weights: Sequence[float] = (0.75, 0.25),
+        **rest: Any,
+    ) -> None:
+        if tuple(weights) != (0.75, 0.25):
+            raise InputError(
+                f"answer_correctness: weights is {shorten(repr(weights), 60)}; only [0.75, 0.25] can be used "
+                "here: for others, weigh factual_correctness and semantic_similarity yourself."
+            )
+        super().__init__(llm, embeddings, **rest)
+
+
+class CriterionMetric(OriginalMetric):
+    """Base class of the metrics that ask a question of one's own; see `localeval.Criterion`."""
+
+    def __init__(self, llm: Judge | Model | None, criterion: Criterion, **rest: Any) -> None:
+        self.row = criterion.name
+        self.columns = criterion.columns
+        self.criterion = criterion
+        super().__init__(llm, name=criterion.name, criteria=[criterion], **rest)
+
+    @property
+    def metric(self) -> Metric:
+        [metric] = register_criteria([self.criterion])
+        return metric
+
+
+class AspectCritic(CriterionMetric):
+    """1 if the judge says yes to the question `definition`, else 0.
+
+    columns     that the judge is shown
+    strictness  accepted, without effect: the same question gets the same answer
+    """
+
+    def __init__(
+        self,
+        name: str,
+        definition: str,
+        llm: Judge | Model | None = None,
+        *,
+        columns: Sequence[str] = ("user_input", "response"),
+        strictness: int = 1,  # noqa: ARG002
+        **rest: Any,
+    ) -> None:
+        super().__init__(llm, Criterion(name=name, question=definition, columns=columns), **rest)
+
+
+class RubricsScore(CriterionMetric):
+    """The level that the judge chooses, from 0 for the worst to 1 for the best; in ragas, from 1 to 5.
+
+    rubrics  {"score1_description": the worst level, "score2_description": ...}
+    columns  that the judge is shown
+    """
+
+    def __init__(
+        self,
+        name: str = "domain_specific_rubrics",
+        rubrics: Mapping[str, str] | None = None,
+        llm: Judge | Model | None = None,
+        *,
+        columns: Sequence[str] = ("user_input", "response"),
+        **rest: Any,
+    ) -> None:
+        if not rubrics:
+            raise InputError(f'{name}: give rubrics={{"score1_description": "", "score2_description": ...}}.')
+        question: dict[Literal["en", "zh"], str] = {
+            "en": "Which of the levels does the response reach?",
+            "zh": "回答达到哪一个等级？",
+        }
+        numbered = sorted(rubrics.items(), key=lambda rubric: _number_in(rubric[0]))
+        levels = [description for _, description in numbered]
+        super().__init__(llm, Criterion(name=name, question=question, columns=columns, levels=levels), **rest)
+
+
+def _number_in(key: str) -> int:
+    """Return the number in a key of rubrics. Raises InputError where it has none.
+
+    >>> _number_in("score10_description")
+    10
+    """
+    digits = re.search(r"[0-9]+", key)
+    if digits is None:
+        raise InputError(f"rubrics: {shorten(key)} has no number; write score1_description and so on.")
+    return int(digits[0])
+
+
 faithfulness = Faithfulness()
+answer_correctness = AnswerCorrectness()
+answer_similarity = AnswerSimilarity()
 answer_relevancy = AnswerRelevancy()
 context_precision = ContextPrecision()
 context_recall = ContextRecall()

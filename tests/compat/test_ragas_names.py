@@ -283,6 +283,38 @@ def test_callbacks_of_evaluate_see_the_experiment_and_in_it_each_metric() -> Non
     assert seen.outputs[2] == {"scores": result.scores}
 
 
+def test_similarity_and_correctness_give_the_scores_of_localeval() -> None:
+    metrics = [compat.SemanticSimilarity(), compat.answer_similarity, compat.AnswerCorrectness()]
+    result = compat.evaluate(ROWS, metrics, steady(), SteadyEmbedder(), show_progress=False)
+    assert result["semantic_similarity"] == result["answer_similarity"] == expected("semantic_similarity")
+    assert result["answer_correctness"] == expected("answer_correctness")
+
+
+def test_questions_of_ones_own_give_the_scores_of_localeval() -> None:
+    aspect = compat.AspectCritic(name="old", definition="Does the response name a year?")
+    rubrics = {"score2_description": "It names a year.", "score1_description": "It names no year."}
+    result = compat.evaluate(
+        ROWS, [aspect, compat.RubricsScore("dated", rubrics)], steady(), show_progress=False
+    )
+    years = localeval.Criterion(name="old", question="Does the response name a year?")
+    assert result["old"] == expected("old", criteria=[years])
+    levels = ["It names no year.", "It names a year."]
+    question = {
+        "en": "Which of the levels does the response reach?",
+        "zh": "回答达到哪一个等级？",
+    }
+    dated = localeval.Criterion(name="dated", question=question, levels=levels)  # type: ignore[arg-type]
+    assert result["dated"] == expected("dated", criteria=[dated])
+    assert "score1_description" in said(InputError, compat.RubricsScore)
+
+
+def test_semantic_similarity_looks_for_no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localeval.judge.resolve", None)
+    metric = compat.SemanticSimilarity(embeddings=SteadyEmbedder())
+    assert metric.single_turn_score(ROWS[0]) == expected("semantic_similarity")[0]
+    metric.close()
+
+
 def test_strictness_and_models_can_be_set_on_a_metric_that_exists() -> None:
     metric = compat.AnswerRelevancy()
     assert metric.strictness == 3
@@ -356,6 +388,8 @@ def test_an_argument_that_can_not_work_says_what_to_do() -> None:
         assert f"{argument} can't be used here; " in message
     assert "mode" in said(InputError, compat.NoiseSensitivity, mode="irrelevant")
     assert "atomicity is 'low'" in said(InputError, compat.FactualCorrectness, atomicity="low")
+    assert "threshold" in said(InputError, compat.SemanticSimilarity, threshold=0.5)
+    assert "weights is [1, 0]" in said(InputError, compat.AnswerCorrectness, weights=[1, 0])
     assert compat.FactualCorrectness(coverage="high").mode == "f1"
     positional = compat.RunConfig()
     message = said(InputError, compat.evaluate, ROWS, None, steady(), None, positional)
