@@ -79,12 +79,23 @@ def _found_table(candidates: Sequence[Candidate]) -> list[list[str]]:
             ", ".join(candidate.names),
             f"{candidate.size / 1e9:.2f} GB" if candidate.size else "",
             candidate.quantization,
-            f"{candidate.parameters / 1e9:.2f} B" if candidate.parameters else "",
+            _parameters(candidate.parameters),
             str(candidate.context_length or ""),
             use,
         ]
         table.append([printable(cell) for cell in row])
     return table
+
+
+def _parameters(number: int) -> str:
+    """Write a number of parameters in billions or millions; "" for 0.
+
+    >>> _parameters(1_777_088_000), _parameters(22_713_216), _parameters(0)
+    ('1.78 B', '22.7 M', '')
+    """
+    if not number:
+        return ""
+    return f"{number / 1e9:.2f} B" if number >= 1e9 else f"{number / 1e6:.1f} M"
 
 
 def _print_table(table: Sequence[Sequence[str]]) -> None:

@@ -105,7 +105,7 @@ def _sample_lines(sample: Sample) -> Iterator[str]:
         elif isinstance(value, str):
             yield f"  {field}: {shorten(value, _MAX_TEXT)}"
         else:
-            yield f"  {field}: {_number(len(value), 'context')}"
+            yield f"  {field}: {_number(len(value), 'id' if field.endswith('_ids') else 'context')}"
             for number, text in enumerate(value[:_MAX_CONTEXTS], 1):
                 yield f"    {number}. {shorten(text, _MAX_TEXT)}"
             if len(value) > _MAX_CONTEXTS:

@@ -210,7 +210,9 @@ def build_signature(
     used = models_used(judgements, options)
     uses_judge = "judge" in used
     heads = heads_for(models.judge.get("sha256", ""), options)
-    packages = [package for metric in metrics for package in metric.packages]
+    packages_of_metrics = [package for metric in metrics for package in metric.packages]
+    # A stored signature may have the packages of other metrics, too.
+    packages = {name: number for name, number in models.packages.items() if name in DECIDING}
     may_use_head = any(judgement.may_use_head(options) for judgement in judgements)
     is_calibrated = any(judgement.calibrated_by_language_of for judgement in judgements)
     prompts = {
@@ -231,7 +233,7 @@ def build_signature(
         options={name: value for name, value in vars(options).items() if use_of(name).in_signature},
         calibration=dict(sorted(curves.items())) if is_calibrated else {},
         heads=head_digests(heads) if may_use_head else {},
-        packages=models.packages | package_versions(packages),
+        packages=packages | package_versions(packages_of_metrics),
         machine=models.machine,
     )
 

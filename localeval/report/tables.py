@@ -119,9 +119,18 @@ def _decided_cells(decision: Decision) -> list[Cell]:
 
 def _context_cells(decision: Decision) -> list[Cell]:
     """Return the cells after id and judgement of a decision about a whole context."""
-    decided = [decision.text, decision.text, decision.probability, int(decision.is_yes)]
-    empty = [""] * (len(STATEMENT_COLUMNS) - 8)
-    return [*decided, "", decision.context, *empty, decision.unjudged]
+    return [
+        decision.text,
+        decision.text,
+        decision.probability,
+        int(decision.is_yes),
+        "",
+        decision.context,
+        "",
+        "",
+        "",
+        decision.unjudged,
+    ]
 
 
 def _unjudged_cells(decision: Decision) -> list[Cell]:

@@ -22,7 +22,7 @@ EMBEDDER = {"name": "embedder", "sha256": "1" * 64}
 CLASSIFIER = {"name": "classifier", "sha256": "2" * 64}
 SAMPLE = Sample(
     user_input="Where does tea grow?",
-    response="Tea grows in Assam.",
+    response="Tea grows in Assam. [1] [7]【4:0†source】",
     retrieved_contexts=["Tea grows in Assam, and in Yunnan."],
     reference="In Assam.",
 )
@@ -73,7 +73,7 @@ def with_one_change(value: Any, kind: Any) -> Iterator[tuple[str, Any]]:  # noqa
         for name, field in type(value).model_fields.items():
             for where, other in with_one_change(getattr(value, name), field.annotation):
                 yield f"{name}.{where}", value.model_copy(update={name: other})
-    elif isinstance(value, tuple):
+    elif isinstance(value, tuple) and value:
         yield "without the last", value[:-1]
         yield "twice", (*value, *value)
         for where, other in with_one_change(value[0], None):
@@ -91,7 +91,7 @@ def with_one_change(value: Any, kind: Any) -> Iterator[tuple[str, Any]]:  # noqa
     elif isinstance(value, str):
         yield "longer", value + "x"
     else:
-        assert value is None
+        assert value is None or value == ()
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -56,7 +56,8 @@ def judged(
         shown = [number for number, text in enumerate(contexts, 1) if text in call.context]
         asked.append((shown, [item.splitlines()[-1].split(maxsplit=1)[-1] for item in call.items]))
     [listed] = [listed for listed in result.decisions() if listed.judgement == "citations"]
-    return Judged(*(result.scores[name] for name in NAMES), listed.decisions, asked)
+    recall, precision, f1 = (result.scores[name] for name in NAMES)
+    return Judged(recall, precision, f1, listed.decisions, asked)
 
 
 def test_a_statement_that_its_only_citation_supports_takes_one_question_without_its_mark() -> None:
@@ -183,6 +184,20 @@ def test_a_list_of_sources_cites_nothing() -> None:
 def test_a_cited_context_without_a_word_supports_nothing_unasked() -> None:
     found = judged("Rain falls [1].", contexts=["---", "Salt is white."])
     assert found.values == (0 / 1, 0 / 1, 0.0)
+
+
+def test_the_example_of_the_page_gives_the_numbers_that_it_names() -> None:
+    text = "Tea grows in Assam [1]. Coffee grows in Kodagu [3]. Salt is white [3][9]. Rice is eaten."
+    contexts = ["Tea grows in Assam.", "Coffee grows in Kodagu.", "Salt is white."]
+    # [1] of tea; [3] of coffee and of salt; then [2] of coffee, which does not cite it.
+    found = judged(text, SUPPORTED, UNSUPPORTED, SUPPORTED, SUPPORTED, contexts=contexts)
+    assert found.values == (2 / 4, 2 / 4, 0.5)
+    assert found.remarks == [
+        "cites [1]",
+        "cites [3]; [2] says it",
+        "cites [3] [9]; [9] is none of the 3 contexts",
+        "no citation",
+    ]
 
 
 def test_the_classifier_decides_where_it_is_chosen() -> None:

@@ -14,6 +14,7 @@ from localeval.judgements import JUDGEMENTS, Choices
 from localeval.judgements.needed_sentences import NeededRecord, NeededSentence
 from localeval.judgements.questions import Drawn, QuestionsRecord
 from localeval.judgements.reading import GroundingRecord, ReadSentence
+from localeval.judgements.semantic_similarity import SemanticSimilarityRecord
 from localeval.judgements.similarity import SimilarityRecord
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
@@ -81,6 +82,28 @@ def test_factual_precision_is_the_share_of_correct_statements_of_the_response() 
 
 def test_factual_recall_is_the_share_of_the_references_statements_that_the_response_has() -> None:
     assert_score(score("factual_correctness", CORRECT, mode="recall"), value=1 / 2, soft=1.0 / 2)
+
+
+def test_answer_correctness_is_three_quarters_of_the_f1_and_a_quarter_of_the_similarity() -> None:
+    """Precision and recall are 2/4 and 1/2, so F1 is 1/2; the mode of factual_correctness changes nothing."""
+    records = CORRECT | {"semantic_similarity": SemanticSimilarityRecord(cosine=0.8)}
+    expected = 0.75 * (1 / 2) + 0.25 * 0.8
+    assert_score(score("answer_correctness", records), value=expected, soft=expected)
+    assert_score(score("answer_correctness", records, mode="precision"), value=expected, soft=expected)
+
+
+def test_answer_correctness_is_undefined_where_the_reference_states_nothing() -> None:
+    records = compared(response=[0.9], reference=[]) | {
+        "semantic_similarity": SemanticSimilarityRecord(cosine=0.8)
+    }
+    assert score("answer_correctness", records) == Score.undefined("no_reference_statements")
+
+
+def test_context_usefulness_is_the_share_of_useful_contexts_whatever_their_ranks() -> None:
+    first = score("context_usefulness", useful(0.9, 0.1, 0.2))
+    last = score("context_usefulness", useful(0.1, 0.2, 0.9))
+    assert_score(first, value=1 / 3, soft=1.2 / 3)
+    assert_score(last, value=1 / 3, soft=1.2 / 3)
 
 
 def test_factual_correctness_is_f_beta() -> None:

@@ -24,7 +24,7 @@ MEASURES = {
 }
 
 
-def score(metric: str, retrieval_k: int = K, **columns: Any) -> Score:
+def score(metric: str, *, retrieval_k: int = K, **columns: Any) -> Score:
     options = Options(retrieval_k=retrieval_k)
     sample = Sample(**columns)
     return compute_all(choose_metrics([metric]), sample, {}, options, {})[metric].checked()
@@ -45,7 +45,7 @@ def test_it_equals_ir_measures(metric: str) -> None:
 
 
 # Of the relevant b, d and z, the first is at rank 2, the second at rank 4, and the third is not there.
-RETRIEVED = {"retrieved_ids": ["a", "b", "c", "d"], "reference_ids": ["b", "d", "z"]}
+RETRIEVED: dict[str, Any] = {"retrieved_ids": ["a", "b", "c", "d"], "reference_ids": ["b", "d", "z"]}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_ranks_that_are_not_filled_count_as_irrelevant_in_precision() -> None:
 
 
 def test_texts_are_compared_without_case_and_white_space() -> None:
-    columns = {
+    columns: dict[str, Any] = {
         "retrieved_contexts": ["Coffee.", "Tea is\n  GREEN."],
         "reference_contexts": ["Tea is green."],
     }
@@ -76,17 +76,19 @@ def test_texts_are_compared_without_case_and_white_space() -> None:
 
 
 def test_chinese_texts_are_compared_without_spaces() -> None:
-    columns = {"retrieved_contexts": ["磨坊 建于 1820 年。"], "reference_contexts": ["磨坊建于1820年。"]}
-    assert score("retrieval_recall", **columns).value == 1
+    retrieved = ["磨坊 建于 1820 年。"]
+    relevant = ["磨坊建于1820年。"]
+    computed = score("retrieval_recall", retrieved_contexts=retrieved, reference_contexts=relevant)
+    assert computed.value == 1
 
 
 def test_ids_go_before_texts() -> None:
-    texts = {"retrieved_contexts": ["Tea."], "reference_contexts": ["Coffee."]}
+    texts: dict[str, Any] = {"retrieved_contexts": ["Tea."], "reference_contexts": ["Coffee."]}
     assert score("mrr", **texts, retrieved_ids=["1"], reference_ids=[1]).value == 1
 
 
 def test_a_text_that_is_retrieved_again_counts_once_and_takes_a_rank() -> None:
-    columns = {"retrieved_ids": ["a", "a", "b"], "reference_ids": ["a", "b"]}
+    columns: dict[str, Any] = {"retrieved_ids": ["a", "a", "b"], "reference_ids": ["a", "b"]}
     assert score("retrieval_recall", retrieval_k=2, **columns).value == 1 / 2
     assert score("map", **columns).value == pytest.approx((1 / 1 + 2 / 3) / 2)
 

@@ -84,6 +84,24 @@ def test_statements_csv_lists_what_is_not_judged_after_the_statements() -> None:
     ]
 
 
+def test_statements_csv_has_the_probability_of_each_context_that_is_judged_useful_or_not() -> None:
+    contexts = ["Tea grows in China.", "When does tea grow?", "It rains."]
+    one = {
+        "id": "a",
+        "user_input": "When does tea grow?",
+        "response": "In spring.",
+        "retrieved_contexts": contexts,
+    }
+    judge = fake_judge(FakeEngine([{"verdict": 0.9}, {"verdict": 0.2}]))
+    result = evaluate([one], ["context_usefulness"], judge)
+    columns = ("judgement", "statement", "probability", "verdict", "context", "unjudged")
+    assert [tuple(row[column] for column in columns) for row in rows(statements_csv, result)] == [
+        ("useful", "Tea grows in China.", "0.9", "1", "0", ""),
+        ("useful", "When does tea grow?", "0.0", "0", "1", "repeats"),
+        ("useful", "It rains.", "0.2", "0", "2", ""),
+    ]
+
+
 def test_results_json_counts_what_is_not_judged() -> None:
     response = "Sure! Tea grows. The price is not mentioned in the passages."
     result = judged([sample("a", response)], [{"verdict": 0.75}])

@@ -88,7 +88,9 @@ def test_rescore_computes_other_metrics_and_another_k(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     evaluate(SAMPLES, ["exact_match"], output=folder)
     assert rescore(folder, ["hit_rate"], retrieval_k=2)["hit_rate"].value == 1 / 2
-    assert rescore(folder, ["hit_rate"], retrieval_k=1)["hit_rate"].value == 0
+    again = rescore(folder, ["hit_rate"], retrieval_k=1)
+    assert again["hit_rate"].value == 0
+    assert "retrieval_k=1" in str(again.signature)
 
 
 def test_two_runs_are_compared(tmp_path: Path) -> None:
