@@ -243,7 +243,9 @@ class RubricsScore(CriterionMetric):
         **rest: Any,
     ) -> None:
         if not rubrics:
-            raise InputError(f'{name}: give rubrics={{"score1_description": "", "score2_description": ...}}.')
+            raise InputError(
+                f'{name}: give rubrics={{"score1_description": ..., "score2_description": ...}}.'
+            )
         question: dict[Literal["en", "zh"], str] = {
             "en": "Which of the levels does the response reach?",
             "zh": "回答达到哪一个等级？",
