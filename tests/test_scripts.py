@@ -93,7 +93,7 @@ def test_a_run_in_a_folder_holds_no_record(tmp_path: Path, monkeypatch: pytest.M
     """Nor a text nor a score: only where its lines stand. Without a folder the records are held."""
     scale = script("scale", monkeypatch)
     samples = list(scale.samples(60))
-    for module in ("overlap", "account"):  # pysbd's time is not what is looked at
+    for module in ("evidence", "units"):  # pysbd's time is not what is looked at
         monkeypatch.setattr(f"localeval.claims.{module}.split_sentences", scale.plain)
     judge = steady_judge(SteadyEngine())
     evaluate(samples[:5], scale.METRICS, judge, tmp_path / "once")  # what is imported and remembered once
