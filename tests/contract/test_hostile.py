@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from localeval import METRICS, Judge, Result, evaluate
+from localeval import METRICS, Judge, Metric, Result, evaluate
 from localeval.engine.interface import ContextTooLong
 from tests.heads import HEADS
 from tests.patience import as_usual, timed
@@ -23,7 +23,9 @@ PLAIN: dict[str, Any] = {
     "response": "Tea grows on hills. It is green.",
     "retrieved_contexts": ["Tea grows on hills.", "It is picked in May."],
     "reference": "Tea grows on hills.",
+    "reference_contexts": ["Tea grows on hills."],
 }
+LISTS = ("retrieved_contexts", "reference_contexts")
 MARKS: dict[str, str] = {  # short enough to be in every field at once
     "control": "".join(map(chr, range(32))) + "\x7f\x80\x9b",
     "terminal": "\x1b[2J\x1b]0;title\x07\x1b[31mThe ferry left.\x9b1;1H",
@@ -123,7 +125,13 @@ def check(result: Result) -> None:
 
 
 def with_text(fields: list[str], text: str) -> dict[str, Any]:
-    return {**PLAIN, **{f: [text, "Tea grows."] if f == "retrieved_contexts" else text for f in fields}}
+    return {**PLAIN, **{f: [text, "Tea grows."] if f in LISTS else text for f in fields}}
+
+
+def fields_of(metric: Metric) -> set[str]:
+    """The fields that the metric reads; measures of retrieval read what was retrieved, too."""
+    fields = {*metric.columns, *metric.either}
+    return fields | set(LISTS) if "reference_contexts" in fields else fields
 
 
 @pytest.mark.parametrize("field", PLAIN)
@@ -131,7 +139,7 @@ def test_a_hostile_text_moves_no_score_of_a_metric_that_does_not_read_it(field: 
     samples = [{"id": name, **with_text([field], text)} for name, text in MARKS.items()]
     result = evaluate([{"id": "plain", **PLAIN}, *samples], list(METRICS), judge, head=HEADS)
     check(result)
-    names = [name for name, metric in METRICS.items() if field not in (*metric.columns, *metric.either)]
+    names = [name for name, metric in METRICS.items() if field not in fields_of(metric)]
     plain, *hostile = ([scores[name] for name in names] for scores in result.scores)
     assert names
     assert hostile == [plain] * len(MARKS)
