@@ -23,11 +23,23 @@ def _is_text_of_file(value: str) -> bool:
     return value in ("auto", "none") or value.lstrip().startswith("{")
 
 
+# Command -> what is in the file that it writes for an option.
+_WRITTEN_BY = {"card": "calibrations", "fit": "heads"}
+
+
 def _file_text(command: str, value: str) -> str:
-    """Read a file that `localeval COMMAND` wrote; "auto", "none" and a file's text stay as they are."""
+    """Read a file that `localeval COMMAND` wrote; "auto", "none" and a file's text stay as they are.
+
+    Raises InputError for a file that can't be read, and for a text that is no JSON object.
+    """
     if _is_text_of_file(value):
         return value
-    return read_file(value, f"give one that `localeval {command}` wrote, auto or none")
+    remedy = f"give one that `localeval {command}` wrote, auto or none"
+    text = read_file(value, remedy)
+    # Options are read again where one of them is replaced: what is taken here must be a file's text there.
+    if not text.lstrip().startswith("{"):
+        raise InputError(f"{shorten(value)}: this is no file of {_WRITTEN_BY[command]}; {remedy}.")
+    return text
 
 
 def _prompt_texts(prompts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

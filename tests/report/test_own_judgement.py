@@ -88,8 +88,10 @@ def test_a_row_of_statements_csv_has_its_decision_on_the_response() -> None:
     assert mine["reason"] == "It greets nobody <b>at all</b>."
 
 
-def test_statements_csv_has_no_row_for_decisions_on_contexts() -> None:
-    assert rows_of(result_with(RecentRecord(recent=(0.1,)))) == []
+def test_a_row_of_statements_csv_has_its_decision_on_a_context() -> None:
+    [mine] = rows_of(result_with(RecentRecord(recent=(0.1,))))
+    assert mine["context"] == "0"
+    assert (mine["probability"], mine["verdict"]) == ("0.1", "0")
 
 
 def test_the_printed_table_is_the_same_with_it() -> None:
