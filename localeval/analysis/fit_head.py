@@ -19,7 +19,7 @@ from localeval.errors import InputError
 from localeval.fitted import heads
 from localeval.fitted.files import FittedFor
 from localeval.fitted.logits import sigmoid
-from localeval.judgements.reading import MIN_LONG_SENTENCES, Places, split_words
+from localeval.judgements.reading import MIN_LONG_SENTENCES, CharToByteOffsets, split_words
 from localeval.text.sentences import Sentence
 
 # Principal components of a word's state.
@@ -192,7 +192,7 @@ def _pieces(readings: Sequence[Reading]) -> tuple[list[_Piece], Array, Array]:
 
 def _pieces_of(index: int, reading: Reading) -> Iterator[_Piece]:
     """Yield the sentences of an answer, then the whole of it where its label decides no sentence."""
-    places = Places(reading.text, 0)
+    places = CharToByteOffsets(reading.text, 0)
     contexts = heads.Contexts(reading.sample.retrieved_contexts or [])
     token_states = TokenValues(reading.states.astype(np.float32), reading.ends)
 

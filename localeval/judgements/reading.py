@@ -212,7 +212,7 @@ def _read_windows(inputs: ReadingInputs, head: Head, engine: TreeEngine) -> list
     text = inputs.response.text
     item = question + text
     parts = windows(engine, None, inputs.contexts, [item], bare=context_text([]))
-    places = Places(text, len(question.encode("utf-8", "replace")))
+    places = CharToByteOffsets(text, len(question.encode("utf-8", "replace")))
     read_parts = [engine.read(context_text([part]), item, head.layer) for part in parts]
     return [_Window(TokenValues(head.word.of(states.values), states.ends), places) for states in read_parts]
 
@@ -222,7 +222,7 @@ class _Window:
     """The response as read behind one window of the contexts: a logit for each of its tokens."""
 
     token_logits: TokenValues
-    places: Places
+    places: CharToByteOffsets
 
     def word_logits(self, words: Sequence[tuple[int, int]]) -> list[float]:
         """Return the mean logit of each word's tokens."""
@@ -242,7 +242,7 @@ def _doubtful_spans(
     return tuple(spans)
 
 
-class Places:
+class CharToByteOffsets:
     """Byte offsets of a text's characters in what was read, where `before` bytes precede the text."""
 
     def __init__(self, text: str, before: int) -> None:
