@@ -93,7 +93,8 @@ def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, conte
 def test_long_runs_of_signs_take_no_longer_than_others(text: str) -> None:
     with timed() as took:
         unsupported_numbers(text, source_terms([text]))
-    assert took.seconds < 2
+    # What is quadratic takes minutes.
+    assert took.seconds < 10
 
 
 @pytest.mark.parametrize(
