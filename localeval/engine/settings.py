@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -84,7 +85,7 @@ def physical_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     """
     if not hasattr(os, "sched_getaffinity"):
         return _cores_elsewhere()
-    cores = _cores_of_this_process()
+    cores = _count_cores(os.sched_getaffinity(0))
     try:
         # "max" in place of the first number where there is no limit.
         microseconds, period = map(int, quota.read_text().split())
@@ -94,10 +95,10 @@ def physical_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     return max(1, min(cores, allowed))
 
 
-def _cores_of_this_process() -> int:
-    """Count the physical cores among the logical ones that Linux lets this process run on."""
+def _count_cores(logical: Iterable[int]) -> int:
+    """Count the physical cores of these logical ones, as Linux numbers them."""
     cores = set()
-    for cpu in os.sched_getaffinity(0):
+    for cpu in logical:
         # Logical processors of one core list the same siblings.
         siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
         cores.add(siblings.read_text() if siblings.exists() else str(siblings))
