@@ -5,15 +5,14 @@ import sys
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from localeval import METRICS, Judge, Result, evaluate
+from localeval import Judge, Result, evaluate
 from localeval.engine.engine import Engine
 from localeval.engine.settings import EngineSettings
-from localeval.judgements import JUDGEMENTS
 from localeval.system.offline import SWITCHES
+from tests.registries import registries_as_before
 from tests.steady import SteadyEngine, steady_judge
 from tests.tiny import write_tiny_model
 
@@ -40,12 +39,8 @@ def _network_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _registered_as_before() -> Iterator[None]:
     """A metric or judgement that a test adds, or the criteria of a file, are unknown to the next one."""
-    registries: list[dict[str, Any]] = [METRICS, JUDGEMENTS]
-    before = [dict(registry) for registry in registries]
-    yield
-    for registry, rows in zip(registries, before, strict=True):
-        registry.clear()
-        registry.update(rows)
+    with registries_as_before():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from localeval.judgements import Records
 from localeval.judgements.citations import CitationsRecord
-from localeval.metrics.formulas import why_none
+from localeval.metrics.formulas import f_score, why_none
 from localeval.metrics.metric import Metric, register
 from localeval.metrics.score import Score
 from localeval.options import DEFAULTS, Options
@@ -20,11 +20,10 @@ def citation_recall(records: Records, options: Options = DEFAULTS) -> Score:
     (see `why_none`), and where the marks name no context by its number (`unreadable_citations`).
     """
     record: CitationsRecord = records["citations"]
+    undefined = _why_undefined(records, record)
+    if undefined:
+        return Score.undefined(undefined)
     statements = record.statements
-    if not statements:
-        return Score.undefined(why_none(records))
-    if _are_unreadable(record):
-        return Score.undefined("unreadable_citations")
     supported = sum(
         statement.probability >= options.threshold
         for statement in statements
@@ -42,10 +41,9 @@ def citation_precision(records: Records, options: Options = DEFAULTS) -> Score:
     Undefined as `citation_recall`, and without a citation (`no_citations`).
     """
     record: CitationsRecord = records["citations"]
-    if not record.statements:
-        return Score.undefined(why_none(records))
-    if _are_unreadable(record):
-        return Score.undefined("unreadable_citations")
+    undefined = _why_undefined(records, record)
+    if undefined:
+        return Score.undefined(undefined)
     citations = 0
     right = 0
     soft = 0.0
@@ -66,13 +64,16 @@ def citation_f1(records: Records, options: Options = DEFAULTS) -> Score:
     if precision.status != "scored":
         return precision
     return Score(
-        _harmonic_mean(precision.value or 0.0, recall.value or 0.0),
-        _harmonic_mean(precision.soft or 0.0, recall.soft or 0.0),
+        f_score(precision.value or 0.0, recall.value or 0.0),
+        f_score(precision.soft or 0.0, recall.soft or 0.0),
     )
 
 
-def _harmonic_mean(first: float, second: float) -> float:
-    return 2 * first * second / (first + second) if first + second else 0.0
+def _why_undefined(records: Records, record: CitationsRecord) -> str:
+    """Return why neither recall nor precision has a meaning, or ""."""
+    if not record.statements:
+        return why_none(records)
+    return "unreadable_citations" if _are_unreadable(record) else ""
 
 
 def _are_unreadable(record: CitationsRecord) -> bool:

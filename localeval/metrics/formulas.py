@@ -110,12 +110,17 @@ def factual_correctness(records: Records, options: Options = DEFAULTS) -> Score:
     if options.mode == "recall":
         return recall
     return Score(
-        _f_score(precision.value or 0.0, recall.value or 0.0, options.beta),
-        _f_score(precision.soft or 0.0, recall.soft or 0.0, options.beta),
+        f_score(precision.value or 0.0, recall.value or 0.0, options.beta),
+        f_score(precision.soft or 0.0, recall.soft or 0.0, options.beta),
     )
 
 
-def _f_score(precision: float, recall: float, beta: float) -> float:
+def f_score(precision: float, recall: float, beta: float = 1.0) -> float:
+    """Return F-beta of precision and recall, 0 if both are; with a `beta` of 1 their harmonic mean.
+
+    >>> f_score(1.0, 0.5)
+    0.6666666666666666
+    """
     weight = beta * beta
     denominator = weight * precision + recall
     if not denominator:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from localeval.judgements.judged_text import response_of
+from localeval.metrics.formulas import f_score
 from localeval.metrics.metric import Metric, register
 from localeval.metrics.score import Score
 from localeval.options import Options
@@ -69,11 +70,9 @@ def token_f1(sample: Sample, options: Options) -> Score:  # noqa: ARG001 (of eve
     if not response or not reference:
         return Score(float(response == reference))
     shared = (Counter(response) & Counter(reference)).total()
-    if not shared:
-        return Score(0.0)
     precision = shared / len(response)
     recall = shared / len(reference)
-    return Score(2 * precision * recall / (precision + recall))
+    return Score(f_score(precision, recall))
 
 
 def chrf(sample: Sample, options: Options) -> Score:  # noqa: ARG001 (of every metric)

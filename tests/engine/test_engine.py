@@ -214,7 +214,8 @@ def test_more_context_than_a_model_was_trained_on_is_refused(
 
 def test_as_much_context_as_a_model_was_trained_on_is_taken(tmp_path: Path) -> None:
     path = write_tiny_model(tmp_path / "own.gguf", trained=2048)
-    Engine([path], EngineSettings(n_ctx=2048)).close()
+    with closing(Engine([path], EngineSettings(n_ctx=2048))) as engine:
+        assert engine.settings.n_ctx == 2048
 
 
 def test_layers_on_a_gpu_need_a_build_for_it(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,7 +329,10 @@ INST = (
 
 @pytest.mark.parametrize("template", [CHATML, QWEN_2_5, QWEN_3, INST], ids=["chatml", "2.5", "3", "inst"])
 def test_a_template_that_leaves_the_reply_to_the_model_is_taken(tmp_path: Path, template: str) -> None:
-    Engine([write_tiny_model(tmp_path / "fit.gguf", template)], EngineSettings(n_threads=1)).close()
+    path = write_tiny_model(tmp_path / "fit.gguf", template)
+    with closing(Engine([path], EngineSettings(n_threads=1))) as engine:
+        [reply] = engine.generate(PREFIX, "context", ["item"], YesOrNo)
+    assert reply.value.verdict in ("yes", "no")
 
 
 REFUSED = {

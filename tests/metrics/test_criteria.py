@@ -1,8 +1,6 @@
 """A criterion of one's own becomes a question to the judge, a metric, and a part of the run that used it."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,33 +8,16 @@ import pytest
 
 from localeval import METRICS, Criterion, InputError, Judge, compare, evaluate, merge, plan, rescore
 from localeval.analysis import card
-from localeval.judgements import JUDGEMENTS
 from localeval.runs.verify import verify
 from localeval.samples import read_samples
 from localeval.testing import FakeEngine, assert_score, fake_judge
 from tests.commands import localeval, said
+from tests.registries import registries_as_before
 from tests.steady import SteadyEngine, steady_judge
 
 POLITE = Criterion(name="polite", question="Is the {response} polite?")
 GRADE = Criterion(name="grade", question="How good is it?", levels=["Bad.", "Fair.", "Good."])
 SAMPLE = {"id": "a", "user_input": "May I come?", "response": "Gladly."}
-
-
-@contextmanager
-def registries_as_before() -> Iterator[None]:
-    """Take out what is registered meanwhile."""
-    registries: list[dict[str, Any]] = [METRICS, JUDGEMENTS]
-    before = [dict(registry) for registry in registries]
-    yield
-    for registry, entries in zip(registries, before, strict=True):
-        registry.clear()
-        registry.update(entries)
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_registered() -> Iterator[None]:
-    with registries_as_before():
-        yield
 
 
 def judge_that_says(*answers: Any) -> Judge:

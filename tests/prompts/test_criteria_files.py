@@ -2,30 +2,17 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from localeval import METRICS, Criterion, InputError
-from localeval.judgements import JUDGEMENTS
+from localeval import Criterion, InputError
 from localeval.prompts import LANGUAGES, load_prompt
 from localeval.prompts.criteria import as_criteria, criterion_prefix, read_criteria
 from tests.commands import fault, localeval, said
 
 EXAMPLES = Path(str(resources.files("localeval") / "examples" / "criteria.toml"))
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_registered() -> Iterator[None]:
-    registries: list[dict[str, Any]] = [METRICS, JUDGEMENTS]
-    before = [dict(registry) for registry in registries]
-    yield
-    for registry, entries in zip(registries, before, strict=True):
-        registry.clear()
-        registry.update(entries)
 
 
 def check(folder: Path, text: str) -> str:

@@ -85,9 +85,11 @@ def test_listening_where_others_could_connect_is_refused_and_counted(
 
 def test_a_socket_that_only_this_machine_can_reach_may_listen() -> None:
     localeval.offline()
+    before = attempts()
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
+    assert attempts() == before
 
 
 def test_sockets_of_the_file_system_work_on(tmp_path: Path) -> None:
