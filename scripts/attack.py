@@ -23,11 +23,11 @@ from localeval.judgements.base import NoHead
 from localeval.judgements.deciders import MAX_CLOSEST, Asked, ask_about
 from localeval.judgements.journal import Journal
 from localeval.judgements.reading import GroundingRecord, read, reading_inputs
-from localeval.metrics.statistics import difference_interval
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import DEFAULTS
 from localeval.report.progress import live_line
 from localeval.samples import read_samples
+from localeval.statistics.intervals import difference_interval
 from localeval.system.versions import digest
 from localeval.text.display import one_line
 from localeval.text.sentences import split_sentences

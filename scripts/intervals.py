@@ -1,6 +1,6 @@
 """Print how often the intervals hold the mean, and how often the test of two runs gives a false alarm.
 
-Run it as `.venv/bin/python scripts/intervals.py`; it takes some minutes. tests/metrics/test_statistics.py
+Run it as `.venv/bin/python scripts/intervals.py`; it takes some minutes. tests/statistics/test_intervals.py
 holds a part of the repeats against the promised shares.
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from localeval.metrics.statistics import difference_interval, mean_interval, paired_permutation_test
+from localeval.statistics.intervals import difference_interval, mean_interval, paired_permutation_test
 
 REPEATS = 2000
 NUMBERS = (5, 8, 12, 20, 50, 200)

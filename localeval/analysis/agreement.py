@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from localeval.metrics.statistics import mean_interval
+from localeval.statistics.intervals import mean_interval
 
 BINS = 5
 FOLDS = 5

@@ -399,7 +399,7 @@ def _moved_most(pairs: _Pairs) -> tuple[LargestChange, ...]:
 def _difference(
     before: Sequence[float], after: Sequence[float], groups: Sequence[int] | None
 ) -> Difference | None:
-    from localeval.metrics.statistics import difference_interval, differing, paired_permutation_test
+    from localeval.statistics.intervals import difference_interval, differing, paired_permutation_test
 
     if not before:
         return None

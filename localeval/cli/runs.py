@@ -1,8 +1,7 @@
-"""Commands for finished runs, and what `evaluate` shares with them: to print a result, and to check gates."""
+"""Commands for one finished run, and what `evaluate` shares with them: printing a result, checking gates."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -11,7 +10,6 @@ from typing import Any
 
 import click
 
-from localeval.analysis.compare import compare
 from localeval.analysis.gates import (
     Bound,
     Drop,
@@ -19,7 +17,6 @@ from localeval.analysis.gates import (
     Outcome,
     as_junit,
     count_gates,
-    drop_gates,
     gates_against,
 )
 from localeval.cli.options import JSON, RESCORING, pop_options
@@ -290,52 +287,3 @@ def verify_command(run: Path, share: float, seed: int, quiet: bool) -> None:
     if result.left_out:
         message += f" ({result.left_out} left out, as the engine failed there; `evaluate` judges them again)"
     click.echo(message)
-
-
-class _Compare(click.Command):
-    """A command whose --fail-on-drop may stand with a bound or alone."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put "" after each --fail-on-drop that stands alone, so that a run behind it is not its value."""
-        words: list[str] = []
-        for word, following in zip(args, [*args[1:], ""], strict=True):
-            words.append(word)
-            if word == "--fail-on-drop" and not Drop.is_one(following):
-                words.append("")
-        return super().parse_args(ctx, words)
-
-
-@click.command("compare", cls=_Compare, params=[JSON, *LIMITS])
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Also compare runs that differ in what moves numbers.")
-@click.option(
-    "--fail-on-drop",
-    multiple=True,
-    metavar="[METRIC:drop=NUMBER]",
-    help="Exit 1 if a metric got worse by more than chance, too many of the samples that A scored were not "
-    "scored in B, or B lacks a metric of A. With METRIC:drop=NUMBER: if its mean is worse by more than that.",
-)
-def compare_command(
-    a: Path,
-    b: Path,
-    force: bool,
-    fail_on_drop: tuple[str, ...],
-    as_json: bool,
-    max_failed: str | None,
-    max_undefined: str | None,
-) -> None:
-    """A and B are the folders of the runs, and a difference is B minus A. Runs that differ in what moves
-    numbers (judge, prompts, versions, options, seed) are refused with exit 1 and the fields that differ.
-    """
-    for run in (a, b):
-        folder.register_criteria_of(run)
-    drops = [Drop.read(text) for text in fail_on_drop if text]
-    limits = Limits.read(max_failed, max_undefined)
-    comparison = compare(a, b, force=force)
-    if as_json:
-        click.echo(escaped_json(json.dumps(comparison.to_dict(), ensure_ascii=False, indent=1)))
-    else:
-        click.echo(str(comparison))
-    if fail_on_drop and some_missed(drop_gates(comparison, str(a), drops, limits)):
-        sys.exit(1)

@@ -228,7 +228,7 @@ class _Collected:
             self._groups.append(group)
 
     def summary(self) -> Summary:
-        from localeval.metrics.statistics import mean_interval
+        from localeval.statistics.intervals import mean_interval
 
         failed = self._count["failed"]
         groups = shared_groups(self._groups)

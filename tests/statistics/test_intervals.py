@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from localeval.metrics.statistics import difference_interval, mean_interval, paired_permutation_test
+from localeval.statistics.intervals import difference_interval, mean_interval, paired_permutation_test
 from scripts.intervals import KINDS, NUMBERS, coverage, two_runs
 
 REPEATS = int(os.environ.get("LOCALEVAL_TEST_REPEATS", "200"))

@@ -1,0 +1,65 @@
+"""The command `compare`: two finished runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from localeval.analysis.compare import compare
+from localeval.analysis.gates import Drop, Limits, drop_gates
+from localeval.cli.options import JSON
+from localeval.cli.runs import LIMITS, some_missed
+from localeval.runs import folder
+from localeval.text.display import escaped_json
+
+
+class _Compare(click.Command):
+    """A command whose --fail-on-drop may stand with a bound or alone."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put "" after each --fail-on-drop that stands alone, so that a run behind it is not its value."""
+        words: list[str] = []
+        for word, following in zip(args, [*args[1:], ""], strict=True):
+            words.append(word)
+            if word == "--fail-on-drop" and not Drop.is_one(following):
+                words.append("")
+        return super().parse_args(ctx, words)
+
+
+@click.command("compare", cls=_Compare, params=[JSON, *LIMITS])
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Also compare runs that differ in what moves numbers.")
+@click.option(
+    "--fail-on-drop",
+    multiple=True,
+    metavar="[METRIC:drop=NUMBER]",
+    help="Exit 1 if a metric got worse by more than chance, too many of the samples that A scored were not "
+    "scored in B, or B lacks a metric of A. With METRIC:drop=NUMBER: if its mean is worse by more than that.",
+)
+def compare_command(
+    a: Path,
+    b: Path,
+    force: bool,
+    fail_on_drop: tuple[str, ...],
+    as_json: bool,
+    max_failed: str | None,
+    max_undefined: str | None,
+) -> None:
+    """A and B are the folders of the runs, and a difference is B minus A. Runs that differ in what moves
+    numbers (judge, prompts, versions, options, seed) are refused with exit 1 and the fields that differ.
+    """
+    for run in (a, b):
+        folder.register_criteria_of(run)
+    drops = [Drop.read(text) for text in fail_on_drop if text]
+    limits = Limits.read(max_failed, max_undefined)
+    comparison = compare(a, b, force=force)
+    if as_json:
+        click.echo(escaped_json(json.dumps(comparison.to_dict(), ensure_ascii=False, indent=1)))
+    else:
+        click.echo(str(comparison))
+    if fail_on_drop and some_missed(drop_gates(comparison, str(a), drops, limits)):
+        sys.exit(1)

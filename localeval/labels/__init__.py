@@ -1,0 +1,1 @@
+"""Labels of people: the file that keeps them, and fingerprints of what was labelled."""
