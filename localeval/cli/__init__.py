@@ -44,6 +44,7 @@ COMMANDS = {
     "metrics": ("samples", "List the metrics, and what each needs."),
     "models": ("models", "List, fetch, verify and locate model files."),
     "pack": ("models", "Collect all that a machine without a network needs."),
+    "power": ("power", "Tell how many samples show a change."),
     "report": ("runs", "Print the table of a run, and write its HTML page."),
     "rescore": ("runs", "Score a run again, without a model."),
     "samples": ("samples", "Show what would be read of a file, and what could be computed."),

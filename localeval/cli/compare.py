@@ -30,8 +30,7 @@ class _Compare(click.Command):
 
 
 @click.command("compare", cls=_Compare, params=[JSON, *LIMITS])
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, metavar="A B", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Also compare runs that differ in what moves numbers.")
 @click.option(
     "--fail-on-drop",
@@ -41,8 +40,7 @@ class _Compare(click.Command):
     "scored in B, or B lacks a metric of A. With METRIC:drop=NUMBER: if its mean is worse by more than that.",
 )
 def compare_command(
-    a: Path,
-    b: Path,
+    runs: tuple[Path, ...],
     force: bool,
     fail_on_drop: tuple[str, ...],
     as_json: bool,
@@ -52,8 +50,11 @@ def compare_command(
     """A and B are the folders of the runs, and a difference is B minus A. Runs that differ in what moves
     numbers (judge, prompts, versions, options, seed) are refused with exit 1 and the fields that differ.
     """
-    for run in (a, b):
+    for run in runs:
         folder.register_criteria_of(run)
+    if len(runs) != 2:
+        raise click.UsageError(f"compare takes two runs, and {len(runs)} are given.")
+    a, b = runs
     drops = [Drop.read(text) for text in fail_on_drop if text]
     limits = Limits.read(max_failed, max_undefined)
     comparison = compare(a, b, force=force)
