@@ -92,8 +92,8 @@ class Preference:
     soft           mean of P(the response of B is better)
     p              two-sided, of "neither is preferred"; 1.0 where all are ties
     finding        for `win_rate`, at p < 0.05
-    position_bias  mean over the asked samples of P(B is better) where B is shown first, less the same where it
-                   is shown second, -1 to 1: above 0 the judge likes what it reads first; None if none was asked
+    position_bias  mean over the asked samples of P(B is better) where B is shown first, less the same where
+                   it is shown second, -1 to 1: above 0 the judge likes what it reads first; None if none was
     order_flips    of the asked samples, number of those in which the order decides which one is preferred
     samples        sorted by id
     failed         id -> why the judge gave no answer

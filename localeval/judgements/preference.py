@@ -101,19 +101,24 @@ class PreferenceRecord(Record):
 class PreferenceInputs(Inputs):
     """Both responses in an order that does not depend on whose they are, and what the judge is shown.
 
-    responses       sorted; without `<think>...</think>`
+    first, second   the responses, sorted; without `<think>...</think>`
     response_place  0 or 1: which of them is the sample's own response
     criterion       what the judge is asked of the two
     language        in which the judge is asked
     """
 
-    responses: tuple[str, str]
+    first: str
+    second: str
     response_place: Literal[0, 1]
     user_input: str
     contexts: tuple[str, ...]
     criterion: str
     language: str
     prompt: PromptBySha256
+
+    @property
+    def responses(self) -> tuple[str, str]:
+        return self.first, self.second
 
 
 class Preference(Judgement[PreferenceInputs, PreferenceRecord]):
@@ -134,7 +139,8 @@ class Preference(Judgement[PreferenceInputs, PreferenceRecord]):
         code = language(f"{first}\n{second}", question)
         prompt = choices.options.prompt(PROMPT.name, code)
         return PreferenceInputs(
-            responses=(first, second),
+            first=first,
+            second=second,
             response_place=0 if own == first else 1,
             user_input=question,
             contexts=tuple(sample.retrieved_contexts or ()),
