@@ -64,7 +64,7 @@ def test_a_model_that_cannot_judge_is_told_from_its_header(
     assert fault in fault_as_judge(header_of(path))
 
 
-NESTED_LOOPS = "{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}{% endfor %}{% endfor %}"
+NESTED_LOOPS = "{% for a in range(9999) %}" * 4 + "{% endfor %}" * 4
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the limit by the clock takes half a minute")
