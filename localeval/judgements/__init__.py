@@ -4,6 +4,7 @@ A judgement of your own is a class in one file: its inputs, its record, the prom
 """
 
 from localeval.judgements import (
+    abstention,
     citations,
     criterion,
     needed_sentences,
@@ -43,6 +44,7 @@ __all__ = [
     "PromptForm",
     "Record",
     "Records",
+    "abstention",
     "ask",
     "citations",
     "criterion",

@@ -6,6 +6,7 @@ A new one is a function in `formulas` and a registration in `builtin`; those tha
 
 from __future__ import annotations
 
+from localeval.metrics import abstention as _abstention  # noqa: F401, registers them
 from localeval.metrics import builtin as _builtin  # noqa: F401, registers them
 from localeval.metrics import citations as _citations  # noqa: F401
 from localeval.metrics import reference_text as _reference_text  # noqa: F401
