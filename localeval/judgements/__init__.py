@@ -6,6 +6,7 @@ A judgement of your own is a class in one file: its inputs, its record, the prom
 from localeval.judgements import (
     abstention,
     citations,
+    consistency,
     criterion,
     needed_sentences,
     questions,
@@ -47,6 +48,7 @@ __all__ = [
     "abstention",
     "ask",
     "citations",
+    "consistency",
     "criterion",
     "make_records",
     "most_windows",

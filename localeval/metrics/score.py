@@ -24,6 +24,8 @@ REASONS = {
     "question_answerable": "the contexts answer the question, so that nothing had to be refused",
     "question_unanswerable": "the contexts do not answer the question, so that it had to be refused",
     "unreadable_answerable": "the column answerable says neither yes nor no",
+    "one_response": "there is one response, and no other to compare it with",
+    "unreadable_responses": "the column responses is no list of texts",
     "no_contexts": "there is no context to check against",
     "context_too_long": "the text does not fit the judge's context, nor eight windows of it",
     "too_long_to_compare": "response and reference are too long to be compared word by word",
