@@ -228,6 +228,28 @@ def test_means_are_rates_over_their_own_samples_and_a_threshold_needs_no_judge(t
     assert again["unsupported_answer_rate"].value == 1 / 2
 
 
+def told(*labels: bool) -> str:
+    """The report of responses that all refuse, with these labels; the last one answers."""
+    responses = [REFUSAL] * (len(labels) - 1) + [ANSWER]
+    rows = [
+        {"user_input": QUESTION, "response": response, "answerable": label}
+        for response, label in zip(responses, labels, strict=True)
+    ]
+    return str(evaluate(rows, NAMES, fake_judge(FakeEngine([YES, YES])), statements="sentences"))
+
+
+def test_the_report_tells_both_sides_and_the_mean_of_both_shares() -> None:
+    text = told(True, True, False, False, False, True)
+    # One of three is answered, three of three are refused.
+    assert "of 3 questions that the contexts answer, 1 are answered; of 3 others, 3 are refused" in text
+    assert "mean of both shares 0.667 (95 % " in text
+
+
+def test_the_report_says_where_a_run_has_one_side_alone() -> None:
+    assert "the contexts answer every question, so no refusal could be right" in told(True, True)
+    assert "the contexts answer no question, so no refusal could be needless" in told(False, False)
+
+
 def test_csv_and_page_say_why(tmp_path: Path) -> None:
     sample = {"user_input": QUESTION, "response": REFUSAL, "retrieved_contexts": CONTEXTS}
     evaluate([sample], NAMES, fake_judge(FakeEngine(CONTEXTS_ANSWER)), tmp_path, statements="sentences")

@@ -31,8 +31,7 @@ def judged(responses: Any, *replies: dict[str, Any], **choices: Any) -> Judged:
     options: dict[str, Any] = {"statements": "sentences", **choices}
     [result] = evaluate([sample], [NAME], fake_judge(engine), **options).samples
     engine.close()
-    [listed] = result.decisions() or [None]
-    decisions = listed.decisions if listed else ()
+    decisions = [one for listed in result.decisions() for one in listed.decisions]
     asked = [
         (
             call.context.strip().splitlines()[1],
