@@ -44,10 +44,11 @@ def abstention_note(run: RunView) -> list[str]:
     if not answerable.right:
         return ["abstention: the contexts answer no question, so no refusal could be needless"]
     mean = (answerable.recall + unanswerable.recall) / 2
+    interval = _interval(answerable, unanswerable)
     return [
         f"abstention: of {len(answerable.right)} questions that the contexts answer, {_count(answerable)} "
-        f"are answered; of {len(unanswerable.right)} others, {_count(unanswerable)} are refused; mean of both "
-        f"shares {mean:.3f}{_between(answerable, unanswerable)}"
+        f"are answered; of {len(unanswerable.right)} others, {_count(unanswerable)} are refused; "
+        f"mean of both shares {mean:.3f}{interval}"
     ]
 
 
@@ -69,7 +70,7 @@ def _side(run: RunView, name: str) -> Side:
     return Side(right, shared_groups(groups))
 
 
-def _between(answerable: Side, unanswerable: Side) -> str:
+def _interval(answerable: Side, unanswerable: Side) -> str:
     """Return the 95 % interval of the mean, or "" where a side has too few samples."""
     # It loads numpy.
     from localeval.statistics.intervals import mean_interval
