@@ -185,3 +185,10 @@ def test_another_threshold_needs_no_judge_and_csv_and_page_show_each_statement(t
         ("Assam grows tea.", "said by 1 of 1 others"),
     ]
     assert "said by 1 of 1 others" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_page_has_the_score_that_it_names() -> None:
+    responses = ["Tea grows in Assam.", "It grows in Assam.", "The documents do not say."]
+    found = judged(responses, SUPPORTED, SUPPORTED)
+    assert found.score.value == pytest.approx(2 / 3)
+    assert found.remarks[-1] == ("The documents do not say.", "1 of 3 refused")
