@@ -4,7 +4,9 @@ A judgement of your own is a class in one file: its inputs, its record, the prom
 """
 
 from localeval.judgements import (
+    abstention,
     citations,
+    consistency,
     criterion,
     needed_sentences,
     preference,
@@ -45,8 +47,10 @@ __all__ = [
     "PromptForm",
     "Record",
     "Records",
+    "abstention",
     "ask",
     "citations",
+    "consistency",
     "criterion",
     "make_records",
     "most_windows",

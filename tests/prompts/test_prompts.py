@@ -10,6 +10,7 @@ from localeval import prompts
 from localeval.claims import evidence
 from localeval.claims.fidelity import changes_negation, changes_qualifier, exchanges, omits
 from localeval.errors import InputError, PromptError
+from localeval.judgements.abstention import ShortAnswerReply
 from localeval.judgements.deciders import ReasonedReply, closest_evidence
 from localeval.judgements.preference import Better
 from localeval.judgements.questions import ReasonedDrawnReply, ReasonedGivenReply
@@ -31,6 +32,8 @@ SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
     "needed": {"needed": YesOrNo, "answerable": YesOrNo},
     "useful": {"useful": YesOrNo},
     "preference": {"better": Better},
+    "abstention": {"gives": YesOrNo, "lacks": YesOrNo, "whole": YesOrNo},
+    "short_answer": {"answer": ShortAnswerReply},
 }
 
 
@@ -48,7 +51,7 @@ def test_worked_examples_fit_the_schema_and_yes_is_not_oftener(judgement: str, l
         assert SCHEMAS[judgement][kind].model_validate_json(assistant)
         assert "{" not in user
     verdicts = [item["verdict"] for item in items if "verdict" in item]
-    assert bool(verdicts) == (judgement not in ("statements", "questions", "preference"))
+    assert bool(verdicts) == (judgement not in ("statements", "questions", "preference", "short_answer"))
     assert not verdicts or 3 <= verdicts.count("yes") <= verdicts.count("no")
     if language == "zh":  # a comma of the width of a letter behind a Han character is a slip
         texts = [prompt.system, *prompt.items.values(), str(prompt.examples)]
