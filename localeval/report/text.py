@@ -86,6 +86,7 @@ def as_text(run: RunView) -> str:
         *language_warnings(run),
         *scale_notes(run),
         *_raw_note(run),
+        *(printable(stamp.text) for stamp in run.certificates),
         *_skipped_rows(run),
         _network_line(run),
         f"signature {run.signature}",

@@ -20,6 +20,13 @@ class Disagreement(NamedTuple):
     classifier: float
 
 
+class Stamp(NamedTuple):
+    """What a certificate says of a run, in a sentence, and whether it holds for it."""
+
+    text: str
+    holds: bool
+
+
 class RunView(Protocol):
     """A finished run, as `localeval.Result` has it."""
 
@@ -37,6 +44,9 @@ class RunView(Protocol):
 
     @property
     def skipped(self) -> Sequence[Skipped]: ...
+
+    @property
+    def certificates(self) -> Sequence[Stamp]: ...
 
     @property
     def higher_is_better(self) -> Mapping[str, bool]: ...

@@ -20,6 +20,7 @@ from localeval.metrics.signature import Signature, build_signature
 from localeval.metrics.summary import choose_metrics, scorable
 from localeval.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
+from localeval.runs.certificate import stamps
 from localeval.runs.evaluate import metrics_for
 from localeval.runs.result import Result, ScoredSamples
 from localeval.samples import Sample
@@ -73,6 +74,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
         signature,
         network=stored.network if stored else None,
         skipped=config.skipped,
+        certificates=stamps(config.certificates, signature, scored),
     )
 
 

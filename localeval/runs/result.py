@@ -21,7 +21,7 @@ from localeval.metrics.summary import Summary, group_of, summarize
 from localeval.report.formats import REPORT, write_format
 from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
-from localeval.report.view import Disagreement
+from localeval.report.view import Disagreement, Stamp
 from localeval.samples import Sample, Skipped
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.spooled import SpooledLines, StoredSequence
@@ -85,6 +85,7 @@ class Result:
     samples    one `SampleResult` each, in the order of the input
     signature  what the scores depend on
     skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
+    certificates  what the certificates that the run was to have say of it (`require_certified`)
     higher_is_better  metric -> whether more is better, where that is known: from `METRICS`, or for other
                metrics of a finished run from its results.json
     """
@@ -97,6 +98,7 @@ class Result:
         *,
         network: Network | None = None,
         skipped: Sequence[Skipped] = (),
+        certificates: Sequence[Stamp] = (),
         higher_is_better: Mapping[str, bool] | None = None,
     ) -> None:
         self.samples = samples
@@ -104,6 +106,7 @@ class Result:
         self.signature = signature
         self.network = network or Network()
         self.skipped = list(skipped)
+        self.certificates = list(certificates)
         registered = {name: METRICS[name].higher_is_better for name in metrics if name in METRICS}
         self.higher_is_better = {**(higher_is_better or {}), **registered}
         # Computed once, as an interval is costly.
@@ -158,7 +161,8 @@ class Result:
         return summary
 
     def head(self) -> dict[str, Any]:
-        """Return all but the samples as plain JSON values."""
+        """Return all but the samples as plain JSON values; `certificates` only where there are some."""
+        certificates = [stamp._asdict() for stamp in self.certificates]
         return {
             "schema": 1,  # another number is another form
             "signature": self.signature.model_dump(mode="json"),
@@ -166,6 +170,7 @@ class Result:
             "summary": self.summary(),
             "network": self.network.model_dump(),
             "skipped": [row._asdict() for row in self.skipped],
+            **({"certificates": certificates} if certificates else {}),
         }
 
     def to_dict(self) -> dict[str, Any]:
