@@ -435,7 +435,7 @@ def test_a_run_without_a_certificate_says_nothing_of_it(tmp_path: Path) -> None:
 def test_responses_that_a_head_read_are_certified_only_where_the_card_has_such(tmp_path: Path) -> None:
     """The head reads responses of three sentences, and the card's have one."""
     reader = head("en", long_answers=1000).model_copy(update={"fingerprints": Fingerprints()})
-    settings = {"head": file_text([reader])}
+    settings: dict[str, Any] = {"head": file_text([reader])}
     made = card(tmp_path, answers(20, 20), **settings)
     assert made.certificate is not None
     assert (made.certificate.outcomes[0].read, made.certificate.outcomes[0].asked) == (0, 40)
