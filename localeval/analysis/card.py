@@ -24,6 +24,7 @@ from localeval.analysis.card_kinds import (
     LabelledSamples,
     LabelledSentences,
 )
+from localeval.analysis.card_rates import measure_rates
 from localeval.analysis.card_refit import refit
 from localeval.analysis.labels import are_pairs
 from localeval.errors import InputError
@@ -34,6 +35,7 @@ from localeval.judgements.decision import statement_language
 from localeval.judgements.journal import JOURNAL, JournalFile
 from localeval.labels.fingerprint import Fingerprints
 from localeval.metrics import Metric, register_criteria
+from localeval.metrics.corrected import JudgeRates
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import choose_metrics
 from localeval.options import Options
@@ -58,7 +60,8 @@ class Card(BaseModel):
     raw           language -> number of scored samples, where only other languages have a calibration in force
     calibrations  those fitted here; `calibration.json` next to the card holds the same
     reliability   score -> bins of (mean predicted probability, share of label 1, number of samples)
-    fingerprints  of the labelled samples
+    rates         how often the judge was right, of all labelled samples and by language; none but for samples
+    fingerprints  of the labelled samples: no run that has one of them is corrected by this card
     certificate   where one was asked for
     """
 
@@ -76,6 +79,7 @@ class Card(BaseModel):
     raw: dict[str, int] = {}
     calibrations: list[Calibration] = []
     reliability: dict[str, Bins] = {}
+    rates: list[JudgeRates] = []
     fingerprints: Fingerprints = Fingerprints()
     certificate: Certificate | None = None
     signature: Signature
@@ -195,10 +199,12 @@ def _card_of(
     items = kind.items(result)
     calibrations: list[Calibration] = []
     reliability: dict[str, Bins] = {}
+    rates: list[JudgeRates] = []
     if isinstance(kind, LabelledSamples):
         # Before the parts are measured: it adds the refitted scores.
         calibrations = refit(items, metric.name, options, judge, dataset)
         reliability = _reliability(items)
+        rates = measure_rates(result, metric)
     tokens, seconds = _costs(folder, result)
     in_force: dict[str, Calibration] = {}
     if result.signature.calibration:
@@ -216,6 +222,7 @@ def _card_of(
         raw=_raw_languages(result, metric.name, in_force) if result.signature.calibration else {},
         calibrations=calibrations,
         reliability=reliability,
+        rates=rates,
         fingerprints=Fingerprints.of(kind.samples),
         signature=result.signature,
     )

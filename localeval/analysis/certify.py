@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from localeval.analysis import ledger
-from localeval.analysis.card_figures import oriented
 from localeval.analysis.labels import judged_column, label, user_column
 from localeval.errors import InputError
 from localeval.fitted.files import FittedRow
@@ -24,6 +23,7 @@ from localeval.labels.fingerprint import (
     sample_fingerprint,
 )
 from localeval.metrics import Metric
+from localeval.metrics.corrected import is_judged_right
 from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.signature import Signature, decisive_fields
 from localeval.options import Options
@@ -275,14 +275,15 @@ def _count(result: Result, metric: Metric) -> dict[str, _Counted]:
         language = language_of(item.sample)
         score = item.scores[metric.name]
         if language in LANGUAGES and score.status != "undefined":
-            is_right = score.status == "scored" and _is_judged_good(item, metric) == label(item.sample)
+            is_right = score.status == "scored" and _agrees(item, metric, result.signature.threshold)
             path = path_of(item.decisions()) if result.signature.heads else "asked"
             counted[language].add(item.sample, is_right, path)
     return counted
 
 
-def _is_judged_good(item: SampleResult, metric: Metric) -> bool:
-    return oriented(item.scores[metric.name], metric)["value"] >= 1 - _ROUNDING
+def _agrees(item: SampleResult, metric: Metric, threshold: float) -> bool:
+    """Report whether the judge decides a scored sample as its label does."""
+    return is_judged_right(item.scores[metric.name], metric, threshold) == bool(label(item.sample))
 
 
 def _outcome(

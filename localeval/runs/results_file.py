@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, StrictBool
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.journal import JournalFile
 from localeval.metrics import Score
+from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
 from localeval.report.view import Stamp
@@ -52,6 +53,7 @@ class _Head(BaseModel):
     signature: Signature
     metrics: list[str]
     summary: dict[str, _Summary] = {}
+    corrected: dict[str, Corrected] = {}
     network: Network = Network()
     skipped: list[Skipped] = []
     certificates: list[Stamp] = []
@@ -93,6 +95,7 @@ def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: Journ
         skipped=head.skipped,
         certificates=head.certificates,
         higher_is_better={name: value for name, value in directions.items() if value is not None},
+        corrected=head.corrected,
     )
 
 
