@@ -165,7 +165,7 @@ class Result:
         return summary
 
     def head(self) -> dict[str, Any]:
-        """Return all but the samples as plain JSON values; `corrected` and `certificates` if there are some."""
+        """Return all but the samples as plain JSON values; `corrected` and `certificates` where there are."""
         certificates = [stamp._asdict() for stamp in self.certificates]
         corrected = {name: number.model_dump(mode="json") for name, number in self.corrected.items()}
         return {
