@@ -143,7 +143,8 @@ class Power:
                 else f"this run has {metric.samples:,}"
             )
             sentences.append(
-                f"{span} {subject} a change of {self.difference:g} with 80 % power at p < {SIGNIFICANT}; {has}"
+                f"{span} {subject} a change of {self.difference:g} with 80 % power at p < {SIGNIFICANT}; "
+                f"{has}"
             )
         if metric.design_effect > 1:
             sentences.append(
