@@ -21,6 +21,7 @@ from localeval.analysis.card_kinds import (
     LabelledSamples,
     LabelledSentences,
 )
+from localeval.analysis.card_rates import measure_rates
 from localeval.analysis.card_refit import refit
 from localeval.analysis.labels import are_pairs
 from localeval.fitted.files import file_text
@@ -28,7 +29,9 @@ from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for
 from localeval.judgements.decision import statement_language
 from localeval.judgements.journal import JOURNAL, JournalFile
+from localeval.labels.fingerprint import sample_fingerprint
 from localeval.metrics import Metric, register_criteria
+from localeval.metrics.corrected import JudgeRates
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import choose_metrics
 from localeval.options import Options
@@ -50,6 +53,8 @@ class Card(BaseModel):
     raw           language -> number of scored samples, where only other languages have a calibration in force
     calibrations  those fitted here; `calibration.json` next to the card holds the same
     reliability   score -> bins of (mean predicted probability, share of label 1, number of samples)
+    rates         how often the judge was right, of all labelled samples and by language; none but for samples
+    fingerprints  of the labelled samples, sorted: no run that has one of them is corrected by this card
     """
 
     model_config = ConfigDict(frozen=True)
@@ -66,6 +71,8 @@ class Card(BaseModel):
     raw: dict[str, int] = {}
     calibrations: list[Calibration] = []
     reliability: dict[str, Bins] = {}
+    rates: list[JudgeRates] = []
+    fingerprints: list[str] = []
     signature: Signature
 
 
@@ -141,10 +148,12 @@ def _card_of(
     items = kind.items(result)
     calibrations: list[Calibration] = []
     reliability: dict[str, Bins] = {}
+    rates: list[JudgeRates] = []
     if isinstance(kind, LabelledSamples):
         # Before the parts are measured: it adds the refitted scores.
         calibrations = refit(items, metric.name, options, judge, dataset)
         reliability = _reliability(items)
+        rates = measure_rates(result, metric)
     tokens, seconds = _costs(folder, result)
     in_force: dict[str, Calibration] = {}
     if result.signature.calibration:
@@ -162,6 +171,8 @@ def _card_of(
         raw=_raw_languages(result, metric.name, in_force) if result.signature.calibration else {},
         calibrations=calibrations,
         reliability=reliability,
+        rates=rates,
+        fingerprints=sorted({sample_fingerprint(item.sample) for item in result.samples}) if rates else [],
         signature=result.signature,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary
@@ -37,6 +38,9 @@ class RunView(Protocol):
 
     @property
     def skipped(self) -> Sequence[Skipped]: ...
+
+    @property
+    def corrected(self) -> Mapping[str, Corrected]: ...
 
     @property
     def higher_is_better(self) -> Mapping[str, bool]: ...

@@ -15,6 +15,7 @@ from localeval.judgements.base import Record
 from localeval.judgements.decision import find_differing
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
+from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, group_of, summarize
@@ -85,6 +86,7 @@ class Result:
     samples    one `SampleResult` each, in the order of the input
     signature  what the scores depend on
     skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
+    corrected  metric -> its number corrected by labels or by a card, where `rescore` was given some
     higher_is_better  metric -> whether more is better, where that is known: from `METRICS`, or for other
                metrics of a finished run from its results.json
     """
@@ -98,12 +100,14 @@ class Result:
         network: Network | None = None,
         skipped: Sequence[Skipped] = (),
         higher_is_better: Mapping[str, bool] | None = None,
+        corrected: Mapping[str, Corrected] | None = None,
     ) -> None:
         self.samples = samples
         self.metrics = metrics
         self.signature = signature
         self.network = network or Network()
         self.skipped = list(skipped)
+        self.corrected = dict(corrected or {})
         registered = {name: METRICS[name].higher_is_better for name in metrics if name in METRICS}
         self.higher_is_better = {**(higher_is_better or {}), **registered}
         # Computed once, as an interval is costly.
@@ -158,12 +162,14 @@ class Result:
         return summary
 
     def head(self) -> dict[str, Any]:
-        """Return all but the samples as plain JSON values."""
+        """Return all but the samples as plain JSON values; `corrected` is left out where there is none."""
+        corrected = {name: number.model_dump(mode="json") for name, number in self.corrected.items()}
         return {
             "schema": 1,  # another number is another form
             "signature": self.signature.model_dump(mode="json"),
             "metrics": [*self.metrics],
             "summary": self.summary(),
+            **({"corrected": corrected} if corrected else {}),
             "network": self.network.model_dump(),
             "skipped": [row._asdict() for row in self.skipped],
         }

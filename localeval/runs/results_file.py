@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, StrictBool
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.journal import JournalFile
 from localeval.metrics import Score
+from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
 from localeval.runs.result import Result, ScoredSamples
@@ -51,6 +52,7 @@ class _Head(BaseModel):
     signature: Signature
     metrics: list[str]
     summary: dict[str, _Summary] = {}
+    corrected: dict[str, Corrected] = {}
     network: Network = Network()
     skipped: list[Skipped] = []
 
@@ -90,6 +92,7 @@ def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: Journ
         network=head.network,
         skipped=head.skipped,
         higher_is_better={name: value for name, value in directions.items() if value is not None},
+        corrected=head.corrected,
     )
 
 
