@@ -281,7 +281,9 @@ def _warnings(
     environment  the fields of the signatures that differ and change no score
     changed      ids of the samples that ask another question in each run, of `paired`
     """
-    warnings = []
+    warnings = [
+        f"{side}: {stamp.text}" for side, run in (("A", first), ("B", second)) for stamp in run.certificates
+    ]
     if environment:
         warnings.append(f"not made in the same surroundings: {'; '.join(environment)}")
     not_shared = []

@@ -90,6 +90,7 @@ def as_text(run: RunView) -> str:
         *scale_notes(run),
         *abstention_note(run),
         *_raw_note(run),
+        *(printable(stamp.text) for stamp in run.certificates),
         *_skipped_rows(run),
         _network_line(run),
         f"signature {run.signature}",

@@ -21,6 +21,13 @@ class Disagreement(NamedTuple):
     classifier: float
 
 
+class Stamp(NamedTuple):
+    """What a certificate says of a run, in a sentence, and whether it holds for it."""
+
+    text: str
+    holds: bool
+
+
 class RunView(Protocol):
     """A finished run, as `localeval.Result` has it."""
 
@@ -38,6 +45,9 @@ class RunView(Protocol):
 
     @property
     def skipped(self) -> Sequence[Skipped]: ...
+
+    @property
+    def certificates(self) -> Sequence[Stamp]: ...
 
     @property
     def corrected(self) -> Mapping[str, Corrected]: ...

@@ -20,6 +20,7 @@ from localeval.metrics.signature import Signature, build_signature
 from localeval.metrics.summary import choose_metrics, scorable
 from localeval.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
+from localeval.runs.certificate import stamps
 from localeval.runs.correct import correct_by_card, correct_by_labels
 from localeval.runs.evaluate import metrics_for
 from localeval.runs.result import Result, ScoredSamples
@@ -88,6 +89,7 @@ def rescore(
         signature,
         network=stored.network if stored else None,
         skipped=config.skipped,
+        certificates=stamps(config.certificates, signature, scored),
     )
     _correct(result, labels, label_metric, labels_are_random, card)
     return result

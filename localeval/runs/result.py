@@ -22,7 +22,7 @@ from localeval.metrics.summary import Summary, group_of, summarize
 from localeval.report.formats import REPORT, write_format
 from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
-from localeval.report.view import Disagreement
+from localeval.report.view import Disagreement, Stamp
 from localeval.samples import Sample, Skipped
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.spooled import SpooledLines, StoredSequence
@@ -86,6 +86,7 @@ class Result:
     samples    one `SampleResult` each, in the order of the input
     signature  what the scores depend on
     skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
+    certificates  what the certificates that the run was to have say of it (`require_certified`)
     corrected  metric -> its number corrected by labels or by a card, where `rescore` was given some
     higher_is_better  metric -> whether more is better, where that is known: from `METRICS`, or for other
                metrics of a finished run from its results.json
@@ -99,6 +100,7 @@ class Result:
         *,
         network: Network | None = None,
         skipped: Sequence[Skipped] = (),
+        certificates: Sequence[Stamp] = (),
         higher_is_better: Mapping[str, bool] | None = None,
         corrected: Mapping[str, Corrected] | None = None,
     ) -> None:
@@ -107,6 +109,7 @@ class Result:
         self.signature = signature
         self.network = network or Network()
         self.skipped = list(skipped)
+        self.certificates = list(certificates)
         self.corrected = dict(corrected or {})
         registered = {name: METRICS[name].higher_is_better for name in metrics if name in METRICS}
         self.higher_is_better = {**(higher_is_better or {}), **registered}
@@ -162,7 +165,8 @@ class Result:
         return summary
 
     def head(self) -> dict[str, Any]:
-        """Return all but the samples as plain JSON values; `corrected` is left out where there is none."""
+        """Return all but the samples as plain JSON values; `corrected` and `certificates` if there are some."""
+        certificates = [stamp._asdict() for stamp in self.certificates]
         corrected = {name: number.model_dump(mode="json") for name, number in self.corrected.items()}
         return {
             "schema": 1,  # another number is another form
@@ -172,6 +176,7 @@ class Result:
             **({"corrected": corrected} if corrected else {}),
             "network": self.network.model_dump(),
             "skipped": [row._asdict() for row in self.skipped],
+            **({"certificates": certificates} if certificates else {}),
         }
 
     def to_dict(self) -> dict[str, Any]:
