@@ -4,9 +4,12 @@ A judgement of your own is a class in one file: its inputs, its record, the prom
 """
 
 from localeval.judgements import (
+    abstention,
     citations,
+    consistency,
     criterion,
     needed_sentences,
+    preference,
     questions,
     reading,
     reasons,
@@ -44,12 +47,15 @@ __all__ = [
     "PromptForm",
     "Record",
     "Records",
+    "abstention",
     "ask",
     "citations",
+    "consistency",
     "criterion",
     "make_records",
     "most_windows",
     "needed_sentences",
+    "preference",
     "questions",
     "reading",
     "reasons",
