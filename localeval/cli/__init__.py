@@ -40,6 +40,7 @@ COMMANDS = {
     "doctor": ("models", "Check machine, installation and models."),
     "evaluate": ("evaluate", "Score the samples of a file."),
     "fit": ("card", "Fit a head to labelled answers."),
+    "label": ("label", "Label samples or statements of a run, on a page or in the terminal."),
     "merge": ("runs", "Merge the shards of a run."),
     "metrics": ("samples", "List the metrics, and what each needs."),
     "models": ("models", "List, fetch, verify and locate model files."),
@@ -54,7 +55,7 @@ COMMANDS = {
 # They may use the network; `models` refuses it in all subcommands but `fetch`.
 _ONLINE = ("models", "pack")
 # They continue where the last call stopped.
-_RESUMABLE = ("evaluate", "card", "fit", "models fetch", "pack")
+_RESUMABLE = ("evaluate", "card", "fit", "label", "models fetch", "pack")
 
 
 class _Commands(click.Group):

@@ -26,6 +26,7 @@ from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.score import Score, explain
 from localeval.metrics.summary import Summary
 from localeval.prompts import FENCES
+from localeval.report.abstention import abstention_note
 from localeval.report.slices import MIN_SCORED, Slices, more_note, shown_value
 from localeval.report.view import RunView
 from localeval.text.display import join_some, printable, printable_lines
@@ -87,6 +88,7 @@ def as_text(run: RunView) -> str:
         *_notes_by_text(run, MAX_ROWS if has_rows else 0),
         *language_warnings(run),
         *scale_notes(run),
+        *abstention_note(run),
         *_raw_note(run),
         *_skipped_rows(run),
         _network_line(run),

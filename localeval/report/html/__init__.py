@@ -97,7 +97,7 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "replace")) + _MARKUP_BYTES
 
 
-def _digest(text: str) -> str:
+def text_digest(text: str) -> str:
     """Return the hash by which a content security policy admits an element with this text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
@@ -127,7 +127,7 @@ def _environment() -> Environment:
         shorten=shorten,
         number=number,
         span=span,
-        digest=_digest,
+        digest=text_digest,
         digits=digits,
         shown_value=shown_value,
     )
