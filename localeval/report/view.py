@@ -9,6 +9,7 @@ from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary
+from localeval.report.slices import Slices
 from localeval.samples import Skipped
 
 
@@ -54,6 +55,9 @@ class RunView(Protocol):
 
     @property
     def higher_is_better(self) -> Mapping[str, bool]: ...
+
+    @property
+    def slices(self) -> Sequence[Slices]: ...
 
     def __getitem__(self, metric: str) -> Summary: ...
 
