@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from localeval import InputError, Judge, evaluate, rescore
 from localeval.analysis.card import Card, make
 from localeval.analysis.card_render import as_html, as_text
 from localeval.analysis.compare import compare
-from localeval.analysis.ledger import ordinal
+from localeval.analysis.ledger import enter, ordinal
 from localeval.cli import main
 from localeval.engine.interface import EngineError
 from localeval.errors import NotCertified
@@ -19,6 +20,7 @@ from localeval.fitted.files import file_text
 from localeval.labels.fingerprint import Fingerprints
 from localeval.prompts import Criterion
 from localeval.runs.folder import load
+from localeval.runs.shards import _part_of, merge
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
@@ -339,6 +341,14 @@ def test_the_ledger_keeps_no_text(tmp_path: Path) -> None:
     assert "tea" not in text
 
 
+def test_judges_that_are_entered_at_once_get_different_places() -> None:
+    def place(number: int) -> int:
+        return enter("fake", f"judge {number}", "faithfulness", "en", [("a", 1)], "2026-11-28").test
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(place, range(8))) == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
 def test_numbers_have_their_endings() -> None:
     assert [ordinal(number) for number in (2, 3, 12, 23)] == ["2nd", "3rd", "12th", "23rd"]
 
@@ -422,6 +432,26 @@ def test_a_certificate_is_lost_by_rescoring_at_another_threshold_and_kept_otherw
     assert not other.holds
     assert other.text.startswith("judge not certified for faithfulness, en, here: ")
     assert "options.threshold (0.5 and 0.6)" in other.text
+
+
+def test_the_certificate_of_shards_is_that_of_the_merged_run(tmp_path: Path) -> None:
+    card(tmp_path, answers(20, 20))
+    samples = [{key: row[key] for key in row if key != "label"} for row in answers(12, 0, "run")]
+    parts = [tmp_path / "first", tmp_path / "second"]
+    for number, part in enumerate(parts, 1):
+        share = [sample for sample in samples if _part_of(sample["id"], 2) == number]
+        judge = fake_judge(FakeEngine([{"verdict": YES} for _ in share]))
+        evaluate(
+            samples,
+            ["faithfulness"],
+            judge,
+            part,
+            shard=f"{number}/2",
+            statements="sentences",
+            require_certified=[tmp_path / "card"],
+        )
+    [stamp] = merge(parts, tmp_path / "whole").certificates
+    assert stamp.holds
 
 
 def test_a_run_without_a_certificate_says_nothing_of_it(tmp_path: Path) -> None:
