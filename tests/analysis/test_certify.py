@@ -185,7 +185,8 @@ def test_the_set_that_the_calibration_in_force_was_fitted_on_is_refused(tmp_path
     message = said(InputError, card, tmp_path, rows, calibration=str(file))
     assert message == (
         f"tea: 40 of these 40 samples were used to fit the calibration in force ({file}), and a judge is not "
-        "certified on what it was fitted to; leave them out, or certify without it (--calibration none)."
+        "certified on what it was fitted to; leave such samples out, or certify without it (--calibration "
+        "none)."
     )
 
 
@@ -195,7 +196,7 @@ def test_a_set_with_one_row_that_was_fitted_on_is_refused(tmp_path: Path) -> Non
     file = fitted_calibration(tmp_path, fitted)
     one = {**fitted[0], "id": "new", "group": "new", "response": fitted[0]["response"].upper()}
     message = said(InputError, card, tmp_path, [*answers(30, 30), one], calibration=str(file))
-    assert "1 of these 61 samples were used to fit the calibration in force" in message
+    assert "1 of these 61 samples was used to fit the calibration in force" in message
 
 
 def test_another_answer_to_a_question_that_was_fitted_on_is_refused(tmp_path: Path) -> None:
@@ -203,7 +204,7 @@ def test_another_answer_to_a_question_that_was_fitted_on_is_refused(tmp_path: Pa
     file = fitted_calibration(tmp_path, fitted)
     other = {**fitted[0], "id": "new", "response": "It is quite another tea."}
     message = said(InputError, card, tmp_path, [*answers(30, 30), other], calibration=str(file))
-    assert "1 of these 61 samples ask a question on which the calibration in force" in message
+    assert "1 of these 61 samples asks a question on which the calibration in force" in message
 
 
 def test_a_question_that_was_split_off_by_its_group_is_no_overlap(tmp_path: Path) -> None:
@@ -240,15 +241,15 @@ def test_a_sample_that_a_prompt_shows_as_a_worked_example_is_refused(tmp_path: P
     )
     message = said(InputError, card, tmp_path, rows, metric="kind", criteria=[kind])
     assert message == (
-        "tea: 1 of these 40 samples are shown to the judge as worked examples (the criterion kind), and a "
-        "judge is not certified on what it was shown; leave them out."
+        "tea: 1 of these 40 samples is shown to the judge as worked examples (the criterion kind), and a "
+        "judge is not certified on what it was shown; leave such samples out."
     )
 
 
 def test_labels_that_were_chosen_by_the_judges_doubt_are_refused(tmp_path: Path) -> None:
     design = {"kind": "uncertain", "seed": 0, "drawn": 40, "of": 900}
     message = said(InputError, card, tmp_path, answers(20, 20, label_design=design))
-    assert "40 of these 40 samples were chosen because the judge was uncertain of them" in message
+    assert "40 of these 40 samples were chosen because the judge was uncertain there" in message
 
 
 def test_pairs_certify_nobody(tmp_path: Path) -> None:
@@ -491,7 +492,7 @@ def test_a_head_that_was_fitted_on_the_set_is_refused(tmp_path: Path) -> None:
     fitted_on = Fingerprints.of([Sample.read(row, "row") for row in rows[:1]])
     reader = head("en", long_answers=1000).model_copy(update={"fingerprints": fitted_on})
     message = said(InputError, card, tmp_path, rows, head=file_text([reader]))
-    assert "1 of these 40 samples were used to fit the head in force (the given one)" in message
+    assert "1 of these 40 samples was used to fit the head in force (the given one)" in message
 
 
 def test_the_commands_certify_a_judge_and_require_it(
