@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from localeval import METRICS, InputError, Result, Sample, Score
-from localeval.analysis.prefer import Preference, prefer
+from localeval import METRICS, InputError, Result, Sample, Score, prefer
+from localeval.analysis.prefer import Preference
 from localeval.metrics.sample_result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said

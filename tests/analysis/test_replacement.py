@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from localeval import InputError, Judge, evaluate
-from localeval.analysis.replacement import Replacement, compare_under
+from localeval import InputError, Judge, compare_under, evaluate
+from localeval.analysis.replacement import Replacement
 from localeval.engine.interface import EngineError
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
