@@ -4,7 +4,9 @@ A judgement of your own is a class in one file: its inputs, its record, the prom
 """
 
 from localeval.judgements import (
+    abstention,
     citations,
+    consistency,
     criterion,
     needed_sentences,
     preference,
@@ -13,6 +15,7 @@ from localeval.judgements import (
     reasons,
     semantic_similarity,
     similarity,
+    standalone_question,
     statements,
     support,
     useful_contexts,
@@ -44,8 +47,10 @@ __all__ = [
     "PromptForm",
     "Record",
     "Records",
+    "abstention",
     "ask",
     "citations",
+    "consistency",
     "criterion",
     "make_records",
     "most_windows",
@@ -57,6 +62,7 @@ __all__ = [
     "register_judgement",
     "semantic_similarity",
     "similarity",
+    "standalone_question",
     "statements",
     "support",
     "useful_contexts",
