@@ -136,7 +136,7 @@ class Replacement:
 
     def __str__(self) -> str:
         """Show a row for each metric, then what each outcome rests on."""
-        table = new_table("metric", "old", "new", "new - old", "90 %", "kappa", "95 %", "yes->no", "no->yes")
+        table = new_table("metric", "old", "new", "new - old", "90 %", "kappa", "95 %")
         table.add_column("outcome")
         for name, metric in self.metrics.items():
             table.add_row(Text(printable(name)), *_cells(metric), metric.outcome)
@@ -148,11 +148,12 @@ class Replacement:
 
     def _notes_on(self, metric: Replaced) -> Iterator[str]:
         yield self._conclusion(metric)
-        p = "" if metric.mcnemar is None else f"; McNemar's mid-p {metric.mcnemar:.4f}"
         yield (
-            f"{metric.pairs} samples scored by both; same verdict (value of {self.cut:g} or more, or not) on "
-            f"{metric.agreement:.1%}, PABAK {metric.pabak:.3f}{p}"
+            f"{metric.pairs} samples scored by both: {metric.both_yes} yes and {metric.both_no} no by both, "
+            f"{metric.yes_to_no} yes to no, {metric.no_to_yes} no to yes (yes: {self.cut:g} or more)"
         )
+        p = "" if metric.mcnemar is None else f", McNemar's mid-p {metric.mcnemar:.4f}"
+        yield f"same verdict on {metric.agreement:.1%}, PABAK {metric.pabak:.3f}{p}"
         if metric.kappa is None:
             yield "only one verdict occurs, so kappa has no meaning; the interval is that of PABAK"
         if metric.stopped or metric.started:
@@ -168,7 +169,7 @@ class Replacement:
         if metric.outcome == "equivalent":
             return f"equivalent: the mean shifts by less than {margin}, kappa is {MIN_KAPPA:g} or more"
         if metric.outcome == "different":
-            return "different: other numbers than the old judge's; which are right, only labels can tell"
+            return f"different: {_why_different(metric)}; which judge is right, only labels can tell"
         if metric.needed is None:
             return "too few: fewer than two samples, or groups, that both judges scored"
         more = metric.needed - metric.pairs
@@ -189,6 +190,17 @@ class Replacement:
         yield from self.notes
 
 
+def _why_different(metric: Replaced) -> str:
+    """Say by what the judges were found to differ: the mean, the single verdicts, or both."""
+    reasons = []
+    if metric.wide_interval is not None and not metric.wide_interval[0] <= 0 <= metric.wide_interval[1]:
+        low, high = map(_signed, metric.wide_interval)
+        reasons.append(f"the mean shifts by {_signed(metric.shift)} (95 % {low} to {high})")
+    if metric.kappa_interval is not None and metric.kappa_interval[1] < MIN_KAPPA:
+        reasons.append(f"the verdicts agree too little, with kappa below {MIN_KAPPA:g}")
+    return " and ".join(reasons)
+
+
 def _cells(metric: Replaced) -> list[str]:
     return [
         number(metric.old),
@@ -197,8 +209,6 @@ def _cells(metric: Replaced) -> list[str]:
         "-" if metric.shift_interval is None else " to ".join(map(_signed, metric.shift_interval)),
         number(metric.kappa),
         "-" if metric.kappa_interval is None else " to ".join(map(number, metric.kappa_interval)),
-        str(metric.yes_to_no),
-        str(metric.no_to_yes),
     ]
 
 

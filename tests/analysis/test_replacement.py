@@ -70,7 +70,7 @@ def test_a_judge_that_says_no_much_oftener_is_different_and_not_called_worse_or_
     assert replacement.metrics["faithfulness"].outcome == "different"
     assert "better" not in str(replacement)
     assert "worse" not in str(replacement)
-    assert "which are right, only labels can tell" in str(replacement)
+    assert "which judge is right, only labels can tell" in str(replacement)
 
 
 def test_of_a_large_run_half_of_the_drawn_samples_have_the_rarer_verdict_and_are_weighted_back(
