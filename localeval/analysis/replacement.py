@@ -20,7 +20,7 @@ from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics import Metric, Score
 from localeval.metrics.sample_result import SampleResult
-from localeval.metrics.signature import needs_judge
+from localeval.metrics.signature import differences, needs_judge
 from localeval.metrics.summary import GroupNumbers, choose_metrics, group_of, shared_groups
 from localeval.options import Options
 from localeval.report.text import new_table, number, printed
@@ -52,6 +52,8 @@ MAX_CHANGED = 5
 TABLE_WIDTH = 110
 
 _COMMON, _RARE = 0, 1
+# Fields of a signature that belong to the judge.
+_OF_JUDGE = ("judge.", "heads", "calibration")
 
 
 @dataclass(frozen=True)
@@ -263,6 +265,7 @@ def compare_under(
     finally:
         if opened is not judge:
             opened.close()
+    notes += _other_differences(before, after)
     compared = {name: _replaced(name, before, after, plan, margin, cut) for name in names}
     return Replacement(
         run=str(run),
@@ -318,6 +321,15 @@ def _options_for_another(config: StoredRunConfig) -> tuple[Options, list[str]]:
             options = replace(options, **{name: "auto"})  # type: ignore[arg-type]
             notes.append(f"the file of the run's option {name} was fitted for the old judge: left out")
     return options, notes
+
+
+def _other_differences(before: Result, after: Result) -> list[str]:
+    """Say in what else than the judge, and what was fitted for it, the two runs differ."""
+    fields, _ = differences(before.signature, after.signature)
+    others = [field for field in fields if not field.startswith(_OF_JUDGE)]
+    if not others:
+        return []
+    return [f"not only the judge differs: {'; '.join(others)}"]
 
 
 def _judged_metrics(run: Result, options: Options, wanted: Sequence[str] | None) -> list[str]:

@@ -168,6 +168,14 @@ def test_the_judge_of_the_run_itself_is_named_as_such(tmp_path: Path) -> None:
     assert "it is the judge of the run" in str(replacement)
 
 
+def test_what_differs_beside_the_judge_is_told(tmp_path: Path) -> None:
+    run = judged(tmp_path / "run", [0.9, 0.1, 0.9])
+    assert "not only the judge differs" not in str(under(run, [0.9, 0.1, 0.9]))
+    engine = FakeEngine([{"verdict": p} for p in (0.9, 0.1, 0.9)], n_ctx=4096 * 4)
+    replacement = compare_under(run, another_judge(engine))
+    assert "not only the judge differs: engine.n_ctx (100000 and 16384)" in str(replacement)
+
+
 def test_everything_is_in_the_json(tmp_path: Path) -> None:
     run = judged(tmp_path / "run", [0.9, 0.1, 0.9])
     written = json.loads(json.dumps(under(run, [0.9, 0.1, 0.9]).to_dict()))
