@@ -117,11 +117,7 @@ def label_row(label: Label, metric: str, design: Design, row_id: str | None = No
 
 
 def row_json(row: Mapping[str, Any]) -> str:
-    """Return a row as JSON on one line, in UTF-8 whatever a model wrote: half a character is escaped.
-
-    >>> row_json({"statement": "Tea \ud83c", "label": 1})
-    '{"statement": "Tea \\\\ud83c", "label": 1}'
-    """
+    """Return a row as JSON on one line. Half a character, which a model may write, is escaped."""
     text = json.dumps(row, ensure_ascii=False)
     return _HALF_CHARACTER.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
