@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,18 @@ if TYPE_CHECKING:
     is_flag=True,
     help="For context_relevance: compare the needed sentences with sentence_labels.",
 )
+@click.option(
+    "--certify",
+    is_flag=True,
+    help="Certify the judge by these labels, in each language; exit 1 where it is in none.",
+)
+@click.option(
+    "--minimum",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.7,
+    show_default=True,
+    help="For --certify: what the lower bounds of sensitivity and specificity must reach.",
+)
 @click.option("--html", type=OUTPUT_FILE, help="Also write the card as an HTML page.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no live line.")
 def card_command(
@@ -52,6 +65,8 @@ def card_command(
     output: Path | None,
     number: int,
     sentences: bool,
+    certify: bool,
+    minimum: float,
     html: Path | None,
     quiet: bool,
     as_json: bool,
@@ -88,6 +103,7 @@ def card_command(
             sentences,
             named=output is not None,
             timeout=timeout,
+            certify=minimum if certify else None,
             **options,
         )
     if as_json:
@@ -103,6 +119,9 @@ def card_command(
         say(f"calibration: {folder / CALIBRATION}; use it with --calibration")
     elif (folder / CALIBRATION).exists():
         say(f"calibration: none; {folder / CALIBRATION} is from an earlier card")
+    certificate = result.certificate
+    if certificate is not None and not any(outcome.certified for outcome in certificate.outcomes):
+        sys.exit(1)
 
 
 @click.command("fit", params=[JUDGE, THREADS])
