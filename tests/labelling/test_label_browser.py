@@ -70,7 +70,7 @@ class Labeller:
     def download(self) -> Path:
         with self.page.expect_download() as waiting:
             self.page.click("#download")
-        path = self._folder / waiting.value.suggested_filename
+        path = self._folder / str(waiting.value.suggested_filename)
         waiting.value.save_as(path)
         return path
 

@@ -85,9 +85,9 @@ def test_the_page_may_talk_to_this_program_alone(served: Served) -> None:
 
 def test_only_this_machine_can_reach_it(served: Served) -> None:
     assert served.address.hostname == "127.0.0.1"
-    others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
+    others = {str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
     for address in others - {"127.0.0.1"}:
-        if not str(address).startswith("127."):
+        if not address.startswith("127."):
             with (
                 pytest.raises(ConnectionRefusedError),
                 socket.create_connection((address, served.address.port), timeout=5),

@@ -10,9 +10,10 @@ from localeval.analysis.labelling.draw import draw_items
 from localeval.analysis.labels import group, told_rows
 from localeval.errors import InputError
 from localeval.labels.store import LabelStore
+from localeval.runs.rescore import rescore
 from localeval.samples import read_samples
 from tests.commands import localeval, said
-from tests.labelling.runs import mills
+from tests.labelling.runs import mills, mills_in
 from tests.steady import SteadyEngine, steady_judge
 
 
@@ -57,6 +58,17 @@ def test_labels_of_a_metric_that_looks_at_other_texts_are_refused(tmp_path: Path
     judge = steady_judge(SteadyEngine())
     message = said(InputError, make, data, "context_relevance", judge, tmp_path / "card")
     assert "its labels are of faithfulness" in message
+
+
+@pytest.mark.parametrize("unit", ["sample", "statement"])
+def test_what_was_labelled_in_the_terminal_corrects_the_run(tmp_path: Path, unit: str) -> None:
+    run = mills_in(tmp_path / "run", 40)
+    answers = "1\n0\n1\n" * 8
+    drawn = ("-n", "24", "--unit", unit)
+    assert localeval("label", run, "-o", "labels.jsonl", *drawn, cwd=tmp_path, stdin=answers).returncode == 0
+    corrected = rescore(run, labels=tmp_path / "labels.jsonl").corrected["faithfulness"]
+    assert (corrected.labels, corrected.not_labelled) == (24, 0)
+    assert not corrected.claimed_random
 
 
 @pytest.mark.usefixtures("steady")
