@@ -108,8 +108,8 @@ def label_row(label: Label, metric: str, design: Design, row_id: str | None = No
     row = label.sample.model_dump(exclude_none=True)
     # A column of the data that has this name is not what was labelled.
     row.pop("statement", None)
-    is_whole = label.value is not None and label.value.is_integer()
-    value = int(label.value or 0) if is_whole else label.value
+    # 1 and 0 are written without a fraction, as the page of labels writes them.
+    value = int(label.value) if label.value in (0, 1) else label.value
     row |= {"id": row_id or label.sample_id, "label": value, "label_metric": metric}
     row |= {"label_sample": label.sample_id, "label_by": label.by, "label_note": label.note}
     row["label_design"] = design.model_dump()
