@@ -59,6 +59,7 @@ class Card(BaseModel):
     in_force      language -> what the calibration in force was fitted on; empty where scores are raw
     raw           language -> number of scored samples, where only other languages have a calibration in force
     calibrations  those fitted here; `calibration.json` next to the card holds the same
+    cannot_tell   number of rows that are left out, as who labelled could not tell
     reliability   score -> bins of (mean predicted probability, share of label 1, number of samples)
     rates         how often the judge was right, of all labelled samples and by language; none but for samples
     fingerprints  of the labelled samples: no run that has one of them is corrected by this card
@@ -78,6 +79,7 @@ class Card(BaseModel):
     in_force: dict[str, dict[str, Any]] = {}
     raw: dict[str, int] = {}
     calibrations: list[Calibration] = []
+    cannot_tell: int = 0
     reliability: dict[str, Bins] = {}
     rates: list[JudgeRates] = []
     fingerprints: Fingerprints = Fingerprints()
@@ -221,6 +223,7 @@ def _card_of(
         in_force={language: calibration.fitted_on for language, calibration in in_force.items()},
         raw=_raw_languages(result, metric.name, in_force) if result.signature.calibration else {},
         calibrations=calibrations,
+        cannot_tell=kind.cannot_tell,
         reliability=reliability,
         rates=rates,
         fingerprints=Fingerprints.of(kind.samples),

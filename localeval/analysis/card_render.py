@@ -79,6 +79,8 @@ def _notes(card: Card) -> list[str]:
         missing = ", ".join(f"{count} {reason}" for reason, count in card.not_scored.items())
         where = "counted as 0" if card.kind == "pairs" else "in no figure"
         lines.append(f"not scored, and {where}: {missing}")
+    if card.cannot_tell:
+        lines.append(f"left out, as who labelled could not tell: {card.cannot_tell}")
     if card.tokens is not None:
         lines.append(
             f"a sample takes {card.tokens:.0f} tokens and {card.seconds:.1f} s "

@@ -169,8 +169,28 @@ def _read_all(paths: Sequence[str]) -> list[Sample]:
     return [
         sample.model_copy(update={"id": f"{sample.id} of {path}"})
         for path in paths
-        for sample in read_samples(path)
+        for sample in _responses(path)
     ]
+
+
+def _responses(path: str) -> list[Sample]:
+    """Read labelled responses without those that who labelled could not tell, and say how many these are.
+
+    Raises InputError for labels of single statements: a head reads whole responses.
+    """
+    from localeval.analysis.labels import labels_statement, told_rows
+
+    rows = read_samples(path)
+    if any(map(labels_statement, rows)):
+        raise InputError(
+            f"{path}: its labels are of single statements, and a head reads whole responses; "
+            "label samples (--unit sample)."
+        )
+    told = told_rows(rows)
+    if len(told) < len(rows):
+        untold = len(rows) - len(told)
+        say(f"{path}: {untold} of {len(rows)} rows are left out, as who labelled could not tell")
+    return told
 
 
 def _is_useful(head: Head) -> bool:
