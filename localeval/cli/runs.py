@@ -59,7 +59,8 @@ GATES = [
         multiple=True,
         metavar="METRIC=NUMBER",
         help="Exit 1 if the mean is below, or too many samples have no score; METRIC:lower is the lower end "
-        "of its interval, METRIC:soft the mean of soft. May be given several times.",
+        "of its interval, METRIC:soft the mean of soft, METRIC:corrected and METRIC:corrected:lower what "
+        "labels or a card correct (`rescore`). May be given several times.",
     ),
     click.Option(
         ["--fail-over"],
@@ -235,6 +236,24 @@ def report_command(run: Path, html: Path | None, only_cost: bool, by: tuple[str,
 
 @click.command("rescore", params=[*RESCORING, JSON, *GATES])
 @_RUN
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Labels of samples that were drawn at random (`label` makes such a file): they correct the metric.",
+)
+@click.option("--label-metric", metavar="METRIC", help="What the labels are of.  [default: as the file says]")
+@click.option(
+    "--labels-are-random",
+    is_flag=True,
+    help="The labels are of a random draw from this run, which the file does not say.",
+)
+@click.option(
+    "--card",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A card of the same judge on other samples corrects its metric, where it is not too uncertain.",
+)
 @click.option(
     "-o",
     "--output",

@@ -13,6 +13,7 @@ from localeval.errors import InputError
 from localeval.fitted.curves import Curves
 from localeval.judgements import Failure
 from localeval.judgements.calibration import calibrate
+from localeval.judgements.criterion_reason import reasons_of
 from localeval.judgements.judged_text import response_of
 from localeval.metrics.metric import Metric, find_metric
 from localeval.metrics.score import Score
@@ -104,11 +105,12 @@ def judgements_of_sample(metrics: Sequence[Metric], options: Options, sample: Sa
 
 
 def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:
-    """Return the judgements that the metrics need, and "reasons" if `options.explain` asks for them."""
+    """Return the judgements that the metrics need, and reasons if `options.explain` asks for them."""
     names = [name for metric in metrics for name in metric.judgements]
-    if options.explain and "support" in names:
-        names.append("reasons")
-    return names
+    if not options.explain:
+        return names
+    reasons = ["reasons"] if "support" in names else []
+    return [*names, *reasons, *reasons_of(names)]
 
 
 def compute(

@@ -27,6 +27,7 @@ from localeval.metrics.score import Score, explain
 from localeval.metrics.summary import Summary
 from localeval.prompts import FENCES
 from localeval.report.abstention import abstention_note
+from localeval.report.corrected import corrected_lines
 from localeval.report.slices import MIN_SCORED, Slices, more_note, shown_value
 from localeval.report.view import RunView
 from localeval.text.display import join_some, printable, printable_lines
@@ -84,12 +85,14 @@ def as_text(run: RunView) -> str:
     lines = [
         *(_lines_by_sample(run) if has_rows else printed(_by_metric(run), 100)),
         *_mean_notes(run),
+        *corrected_lines(run),
         *_slice_tables(run),
         *_notes_by_text(run, MAX_ROWS if has_rows else 0),
         *language_warnings(run),
         *scale_notes(run),
         *abstention_note(run),
         *_raw_note(run),
+        *(printable(stamp.text) for stamp in run.certificates),
         *_skipped_rows(run),
         _network_line(run),
         f"signature {run.signature}",

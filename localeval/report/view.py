@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary
@@ -19,6 +20,13 @@ class Disagreement(NamedTuple):
     statement: str
     judge: float
     classifier: float
+
+
+class Stamp(NamedTuple):
+    """What a certificate says of a run, in a sentence, and whether it holds for it."""
+
+    text: str
+    holds: bool
 
 
 class RunView(Protocol):
@@ -38,6 +46,12 @@ class RunView(Protocol):
 
     @property
     def skipped(self) -> Sequence[Skipped]: ...
+
+    @property
+    def certificates(self) -> Sequence[Stamp]: ...
+
+    @property
+    def corrected(self) -> Mapping[str, Corrected]: ...
 
     @property
     def higher_is_better(self) -> Mapping[str, bool]: ...

@@ -15,6 +15,7 @@ from localeval.judgements.base import Record
 from localeval.judgements.decision import find_differing
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
+from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, group_of, summarize
@@ -22,7 +23,7 @@ from localeval.report.formats import REPORT, write_format
 from localeval.report.slices import Slices, slices_of
 from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
-from localeval.report.view import Disagreement
+from localeval.report.view import Disagreement, Stamp
 from localeval.samples import Sample, Skipped
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.spooled import SpooledLines, StoredSequence
@@ -86,6 +87,8 @@ class Result:
     samples    one `SampleResult` each, in the order of the input
     signature  what the scores depend on
     skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
+    certificates  what the certificates that the run was to have say of it (`require_certified`)
+    corrected  metric -> its number corrected by labels or by a card, where `rescore` was given some
     higher_is_better  metric -> whether more is better, where that is known: from `METRICS`, or for other
                metrics of a finished run from its results.json
     slices     the run by the values of columns, once `slice_by` was called
@@ -99,13 +102,17 @@ class Result:
         *,
         network: Network | None = None,
         skipped: Sequence[Skipped] = (),
+        certificates: Sequence[Stamp] = (),
         higher_is_better: Mapping[str, bool] | None = None,
+        corrected: Mapping[str, Corrected] | None = None,
     ) -> None:
         self.samples = samples
         self.metrics = metrics
         self.signature = signature
         self.network = network or Network()
         self.skipped = list(skipped)
+        self.certificates = list(certificates)
+        self.corrected = dict(corrected or {})
         registered = {name: METRICS[name].higher_is_better for name in metrics if name in METRICS}
         self.higher_is_better = {**(higher_is_better or {}), **registered}
         self.slices: list[Slices] = []
@@ -166,15 +173,21 @@ class Result:
         return summary
 
     def head(self) -> dict[str, Any]:
-        """Return all but the samples as plain JSON values."""
-        head = {
+        """Return all but the samples as plain JSON values; what was not asked for is left out."""
+        head: dict[str, Any] = {
             "schema": 1,  # another number is another form
             "signature": self.signature.model_dump(mode="json"),
             "metrics": [*self.metrics],
             "summary": self.summary(),
-            "network": self.network.model_dump(),
-            "skipped": [row._asdict() for row in self.skipped],
         }
+        if self.corrected:
+            head["corrected"] = {
+                name: number.model_dump(mode="json") for name, number in self.corrected.items()
+            }
+        head["network"] = self.network.model_dump()
+        head["skipped"] = [row._asdict() for row in self.skipped]
+        if self.certificates:
+            head["certificates"] = [stamp._asdict() for stamp in self.certificates]
         if self.slices:
             head["slices"] = [_plain_slices(sliced) for sliced in self.slices]
         return head
