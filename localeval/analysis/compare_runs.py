@@ -42,8 +42,9 @@ class MetricInRun:
     pairs       number of samples that the first run scored, too; None for the first run
     difference  from the first run, over these samples, with the uncorrected p; None for the first run and
                 where there is no such sample
-    p           corrected by Holm for all differences of the comparison
+    p           corrected by Holm for the number of runs that are compared with the first
     finding     by the corrected p; None for the first run
+    detectable  as in `Compared`, without a correction; None for the first run
     """
 
     mean: Summary
@@ -51,6 +52,7 @@ class MetricInRun:
     difference: Difference | None = None
     p: float | None = None
     finding: Conclusion | None = None
+    detectable: float | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class RunsComparison:
     names     a short name for each
     metrics   metric -> what it is in each run, for the metrics that all runs have
     changed   the samples that changed most, by metric, at most ten of each, the largest change first
-    looks     number of differences for which p is corrected
+    looks     number of runs that are compared with the first, for which p is corrected
     warnings  caveats, one sentence each
     forced    fields of the signature that change scores and differ, where the runs were compared by force
     """
@@ -162,7 +164,8 @@ class RunsComparison:
         """List what a reader must know of the numbers, one sentence each."""
         notes = ["a mean is over all samples that the run scored, a difference over those of both runs"]
         if self.looks > 1:
-            notes.append(f"each p is one of {self.looks} looks, and corrected for that (Holm 1979)")
+            runs = f"the {self.looks} runs that are compared with the first"
+            notes.append(f"p is corrected for {runs} (Holm 1979), not for the number of metrics")
         if self.forced:
             notes.append(f"compared by force, though made differently: {'; '.join(self.forced)}")
         return [*notes, *self.warnings]
@@ -204,14 +207,14 @@ def compare_runs(
         ]
         for metric in metrics:
             compared = comparison.metrics[metric]
-            in_runs[metric].append(MetricInRun(run[metric], compared.pairs, compared.value))
-    corrected, looks = _corrected(in_runs, higher)
+            in_run = MetricInRun(run[metric], compared.pairs, compared.value, detectable=compared.detectable)
+            in_runs[metric].append(in_run)
     return RunsComparison(
         runs=tuple(map(str, paths)),
         names=tuple(names),
-        metrics=corrected,
+        metrics={name: _corrected(row, higher.get(name)) for name, row in in_runs.items()},
         changed=tuple(_changed_most(runs, metrics)),
-        looks=looks,
+        looks=len(others),
         warnings=tuple(warnings),
         forced=tuple(forced),
         higher_is_better={name: higher[name] for name in metrics if name in higher},
@@ -240,24 +243,19 @@ def _not_compared(runs: Sequence[Result], names: Sequence[str], metrics: Sequenc
     return [f"metrics that not all runs have, and that are not compared: {'; '.join(alone)}"] if alone else []
 
 
-def _corrected(
-    in_runs: Mapping[str, Sequence[MetricInRun]], higher_is_better: Mapping[str, bool]
-) -> tuple[dict[str, tuple[MetricInRun, ...]], int]:
-    """Add the corrected p and its finding to each difference; return also their number."""
-    differences = [one.difference for row in in_runs.values() for one in row if one.difference is not None]
-    p_values = iter(holm([difference.p for difference in differences]))
-    corrected = {}
-    for metric, row in in_runs.items():
-        higher = higher_is_better.get(metric)
-        of_metric = [row[0]]
-        for one in row[1:]:
-            if one.difference is None:
-                of_metric.append(replace(one, finding=conclusion(None, higher)))
-                continue
-            p = next(p_values)
-            of_metric.append(replace(one, p=p, finding=conclusion(replace(one.difference, p=p), higher)))
-        corrected[metric] = tuple(of_metric)
-    return corrected, len(differences)
+def _corrected(row: Sequence[MetricInRun], higher_is_better: bool | None) -> tuple[MetricInRun, ...]:
+    """Add the corrected p and its finding to the differences of one metric."""
+    first, *others = row
+    p_values = iter(holm([one.difference.p for one in others if one.difference is not None]))
+    corrected = [first]
+    for one in others:
+        if one.difference is None:
+            corrected.append(replace(one, finding=conclusion(None, higher_is_better)))
+            continue
+        p = next(p_values)
+        finding = conclusion(replace(one.difference, p=p), higher_is_better)
+        corrected.append(replace(one, p=p, finding=finding))
+    return tuple(corrected)
 
 
 class _Softs:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from localeval import InputError, NotComparable, Result, Sample, Score
+from localeval import InputError, NotComparable, Result, Sample, Score, compare
 from localeval.analysis import compare_page
 from localeval.analysis.compare_runs import RunsComparison, compare_runs
 from localeval.metrics.sample_result import SampleResult
@@ -53,7 +53,7 @@ def test_p_is_corrected_for_the_number_of_differences() -> None:
     assert second.p == pytest.approx(2 * 2 / 2**7)
     assert (third.p, comparison.looks) == (1.0, 2)
     assert (second.finding, third.finding) == ("better", "no difference shown")
-    assert "each p is one of 2 looks" in str(comparison)
+    assert "p is corrected for the 2 runs that are compared with the first" in str(comparison)
 
 
 def test_a_difference_that_is_shown_alone_may_not_be_among_many() -> None:
@@ -165,6 +165,18 @@ def test_a_run_without_a_score_has_no_point() -> None:
     assert comparison.metrics[METRIC][1].finding == "nothing to compare"
     assert compare_page.plot(comparison.names, comparison.metrics[METRIC]).points[1].y is None
     assert "nothing to compare" in page_of(comparison)
+
+
+def test_two_runs_have_the_p_and_the_finding_of_a_comparison_of_two() -> None:
+    runs = [result(scored([0.0] * 6)), result(scored([1.0] * 6))]
+    of_two = compare(*runs).metrics[METRIC]
+    of_many = compared(*runs).metrics[METRIC][1]
+    assert (of_many.p, of_many.finding) == (of_two.value and of_two.value.p, of_two.finding)
+
+
+def test_the_page_of_two_runs_says_what_difference_could_have_been_seen() -> None:
+    runs = [result(scored([0.5] * 16)), result(scored([0.3, 0.7] * 8))]
+    assert "could have seen 0.145 or more" in page_of(compared(*runs))
 
 
 def test_the_page_shows_the_response_of_each_run_once() -> None:
