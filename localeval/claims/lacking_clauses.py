@@ -78,6 +78,6 @@ def _patterns() -> re.Pattern[str]:
 @lru_cache
 def _borders() -> re.Pattern[str]:
     """Return the pattern of what parts two clauses: marks, with spaces behind them, and conjunctions."""
-    english = read_lists("text", "en")["clauses"]
-    chinese = read_lists("text", "zh")["clauses"]
+    english = read_lists("claims", "en")["conjunctions"]
+    chinese = read_lists("claims", "zh")["conjunctions"]
     return re.compile(rf"{CLAUSE_MARKS.pattern}|\b(?:{english})\b|(?:{chinese})", re.IGNORECASE)
