@@ -281,7 +281,9 @@ def _warnings(
     environment  the fields of the signatures that differ and change no score
     changed      ids of the samples that ask another question in each run, of `paired`
     """
-    warnings = []
+    warnings = [
+        f"{side}: {stamp.text}" for side, run in (("A", first), ("B", second)) for stamp in run.certificates
+    ]
     if environment:
         warnings.append(f"not made in the same surroundings: {'; '.join(environment)}")
     not_shared = []
@@ -468,8 +470,17 @@ def difference_cells(difference: Difference | None) -> list[str]:
     if difference is None:
         return ["-"] * 5
     interval = " to ".join(map(signed, difference.interval)) if difference.interval else "-"
-    p = f"< {MIN_SHOWN_P}" if difference.p < MIN_SHOWN_P else digits(difference.p, SIGNIFICANT)
-    return [number(difference.a), number(difference.b), signed(difference.difference), interval, p]
+    change = signed(difference.difference)
+    return [number(difference.a), number(difference.b), change, interval, shown_p(difference.p)]
+
+
+def shown_p(p: float) -> str:
+    """Format a p-value with as many decimals as show whether it is below 0.05.
+
+    >>> shown_p(0.00001), shown_p(0.0625), shown_p(0.04999)
+    ('< 0.0001', '0.0625', '0.04999')
+    """
+    return f"< {MIN_SHOWN_P}" if p < MIN_SHOWN_P else digits(p, SIGNIFICANT)
 
 
 def signed(value: float) -> str:

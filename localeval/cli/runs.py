@@ -204,7 +204,7 @@ def some_missed(outcomes: Sequence[Outcome]) -> bool:
 _RUN = click.argument("run", type=click.Path(path_type=Path))
 
 
-@click.command("report")
+@click.command("report", params=[JSON])
 @_RUN
 @click.option(
     "--html",
@@ -217,15 +217,23 @@ _RUN = click.argument("run", type=click.Path(path_type=Path))
     is_flag=True,
     help="Show the time and the tokens of each judgement instead; write nothing.",
 )
-def report_command(run: Path, html: Path | None, only_cost: bool) -> None:
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN",
+    help="Also show means, intervals and counts by the values of this column of the data; lang is found "
+    "where the data does not have it. May be given several times.",
+)
+def report_command(run: Path, html: Path | None, only_cost: bool, by: tuple[str, ...], as_json: bool) -> None:
     """RUN is the folder of a finished run; no model is needed."""
     if only_cost:
         click.echo(cost_table(judgement_costs(run)))
         return
     check_output_file("html", PAGE, own=run / folder.REPORT)
     result = folder.load(run)
+    result.slice_by(*by)
     title = run.resolve().name
-    show(result)
+    show(result, as_json)
     if html is None:
         written = formats.write_pages(result, run, title)
     else:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from localeval.errors import InputError
 from localeval.judgements.judged_text import language_of
 from localeval.labels.file import Label, Labels, read_labels
-from localeval.labels.fingerprint import sample_fingerprint
+from localeval.labels.fingerprint import Fingerprints, sample_fingerprint
 from localeval.metrics import METRICS, Metric, find_metric
 from localeval.metrics.corrected import Corrected, JudgeRates, Number, is_judged_right, oriented_soft
 from localeval.metrics.signature import Signature, differences
@@ -347,7 +347,7 @@ class CardRates(BaseModel):
     dataset: str
     signature: Signature
     rates: list[JudgeRates] = []
-    fingerprints: list[str] = []
+    fingerprints: Fingerprints = Fingerprints()
 
 
 def correct_by_card(result: Result, path: str | Path) -> tuple[str, Corrected]:
@@ -433,7 +433,7 @@ def _check_apart(units: Sequence[Unit], card: CardRates, where: str) -> None:
     """Raise InputError where the run has samples of the card."""
     if not units:
         raise InputError("no sample of this run is scored, so there is nothing to correct.")
-    of_card = set(card.fingerprints)
+    of_card = set(card.fingerprints.samples)
     shared = [unit.sample_id for unit in units if unit.fingerprint in of_card]
     if shared:
         raise InputError(

@@ -12,6 +12,7 @@ from localeval.fitted.curves import Curves
 from localeval.fitted.heads import Head, heads_for
 from localeval.judgements import AnyJudgement, Choices, Record, Records, make_records, with_needs
 from localeval.judgements.calibration import curves_for
+from localeval.judgements.criterion import REASON_SUFFIX
 from localeval.judgements.journal import JOURNAL, JournalFile, find, key_of
 from localeval.judgements.making import KeyedRecord
 from localeval.metrics import Metric
@@ -20,6 +21,7 @@ from localeval.metrics.signature import Signature, build_signature
 from localeval.metrics.summary import choose_metrics, scorable
 from localeval.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
+from localeval.runs.certificate import stamps
 from localeval.runs.correct import correct_by_card, correct_by_labels
 from localeval.runs.evaluate import metrics_for
 from localeval.runs.result import Result, ScoredSamples
@@ -88,6 +90,7 @@ def rescore(
         signature,
         network=stored.network if stored else None,
         skipped=config.skipped,
+        certificates=stamps(config.certificates, signature, scored),
     )
     _correct(result, labels, label_metric, labels_are_random, card)
     return result
@@ -131,10 +134,13 @@ def _required(metrics: Sequence[Metric], sample: Sample) -> list[str]:
 
 
 def _keys_of_reasons(keys: Mapping[str, str], stored_keys: Mapping[str, str]) -> dict[str, str]:
-    """Return the key of the run's reasons under its name, where its verdicts are read; else nothing."""
-    if "support" in keys and "reasons" in stored_keys:
-        return {"reasons": stored_keys["reasons"]}
-    return {}
+    """Return the keys of the run's reasons under their names, of those whose verdicts are read."""
+    of_verdicts = {"reasons": "support"} | {name + REASON_SUFFIX: name for name in keys}
+    return {
+        name: stored_keys[name]
+        for name, verdicts in of_verdicts.items()
+        if name in stored_keys and verdicts in keys
+    }
 
 
 def _curves(

@@ -18,6 +18,7 @@ from localeval.metrics import Score
 from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
+from localeval.report.view import Stamp
 from localeval.runs.result import Result, ScoredSamples
 from localeval.samples import Sample, Skipped
 
@@ -55,6 +56,7 @@ class _Head(BaseModel):
     corrected: dict[str, Corrected] = {}
     network: Network = Network()
     skipped: list[Skipped] = []
+    certificates: list[Stamp] = []
 
 
 def results_text(result: Result) -> Iterator[str]:
@@ -91,6 +93,7 @@ def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: Journ
         head.signature,
         network=head.network,
         skipped=head.skipped,
+        certificates=head.certificates,
         higher_is_better={name: value for name, value in directions.items() if value is not None},
         corrected=head.corrected,
     )

@@ -306,7 +306,7 @@ def test_a_card_counts_right_verdicts_of_each_label(card: Path) -> None:
     assert (of_all["right_of_good"], of_all["good"]) == (180, 200)
     assert (of_all["right_of_bad"], of_all["bad"]) == (180, 200)
     assert of_english["language"] == "en"
-    assert len(content["fingerprints"]) == 400
+    assert len(content["fingerprints"]["samples"]) == 400
 
 
 def test_a_card_corrects_a_run_of_other_samples(raw_run: Path, card: Path) -> None:
@@ -334,7 +334,7 @@ def test_a_card_of_another_language_is_refused(raw_run: Path, card: Path, tmp_pa
 
 
 def test_a_card_of_the_run_s_own_samples_is_refused(raw_run: Path, card: Path, tmp_path: Path) -> None:
-    own = edited(card, tmp_path, fingerprints=[sample_fingerprint(sample(99))])
+    own = edited(card, tmp_path, fingerprints={"samples": [sample_fingerprint(sample(99))]})
     with pytest.raises(InputError, match=r"1 samples of this run are the card's own \(s99\)"):
         rescore(raw_run, card=own)
 
