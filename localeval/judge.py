@@ -47,6 +47,7 @@ from localeval.judgements.journal import (
     put_failure,
 )
 from localeval.judgements.making import KeyedRecord
+from localeval.judgements.standalone_question import NAME as STANDALONE_QUESTION
 from localeval.metrics import Metric, Score, register_criteria
 from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.signature import (
@@ -262,7 +263,9 @@ class Judge:
             choices = self.choices(required, options)
             clock = _Clock(timeout)
 
-            def make(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord:
+            def make(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord | None:
+                if judgement.name == STANDALONE_QUESTION and not self.is_asked(required, options):
+                    return None
                 inputs = judgement.inputs(sample, records, choices)
                 key = self.key(judgement, inputs)
                 stored = find_final(journal, judgement, key)
@@ -304,6 +307,10 @@ class Judge:
                 self.auxiliary_models.embedder()
             if "classifier" in used:
                 self.auxiliary_models.classifier()
+
+    def is_asked(self, required: Sequence[str], options: Options) -> bool:
+        """Return whether one of these judgements is put to the judge itself."""
+        return self.has_model and "judge" in models_used(with_needs(required), options)
 
     def choices(self, required: Sequence[str], options: Options) -> Choices:
         """Collect what the inputs of these judgements are chosen by, with what was fitted for this judge.

@@ -137,6 +137,12 @@ class Options(Settings):
         le=1000,
         description="Retrieved texts that count in the metrics of retrieval but map.",
     )
+    pairs: Int = Field(
+        default=30,
+        ge=1,
+        description="Pairs of responses that response_consistency compares: with more, each response is "
+        "compared with fewer others, but with one at least.",
+    )
     prompts: Annotated[
         _Prompts, AfterValidator(_prompt_texts), Use(in_signature=False, on_command_line=False)
     ] = Field(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -13,6 +13,11 @@ from typing import Any, Literal, cast
 from rich.table import Table
 from rich.text import Text
 
+from localeval.analysis.corrected_difference import (
+    CorrectedDifference,
+    corrected_differences,
+    corrected_notes,
+)
 from localeval.errors import InputError, NotComparable
 from localeval.metrics import Score
 from localeval.metrics.sample_result import SampleResult
@@ -81,6 +86,8 @@ class Compared:
     groups             number of groups of the pairs, which interval and p take as units; None where no two
                        pairs share the column `group` of the first run
     higher_is_better   whether more is better; None where that is not known
+    detectable         the smallest difference of `value` that these pairs show with 80 % power; None where
+                       fewer pairs differ than must, and where not even 1 would be shown
     """
 
     value: Difference | None
@@ -95,6 +102,7 @@ class Compared:
     broken: int = 0
     groups: int | None = None
     higher_is_better: bool | None = None
+    detectable: float | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +114,7 @@ class Comparison:
     forced    fields of the signature that change scores and differ, where the runs were compared by `force`
     warnings  other caveats, one sentence each
     missing   the metrics of the first run that the second does not have
+    corrected  metric -> the difference of its corrected numbers, where both runs have one
     """
 
     a: str
@@ -117,6 +126,7 @@ class Comparison:
     forced: tuple[str, ...]
     warnings: tuple[str, ...]
     missing: tuple[str, ...] = ()
+    corrected: Mapping[str, CorrectedDifference] = field(default_factory=dict)
 
     def worse(self) -> list[str]:
         """List the metrics that got worse by more than chance, or may have: "worse" or "differs"."""
@@ -133,8 +143,8 @@ class Comparison:
         table.add_column("finding")
         counts = []
         for name, metric in self.metrics.items():
-            table.add_row(Text(printable(name)), *_cells(metric.value), metric.finding)
-            table.add_row("  soft", *_cells(metric.soft), "")
+            table.add_row(Text(printable(name)), *difference_cells(metric.value), metric.finding)
+            table.add_row("  soft", *difference_cells(metric.soft), "")
             counts += [printable(line) for line in _counts_of(name, metric)]
         lines = [*printed(table, TABLE_WIDTH), *counts]
         moved = _table_of_moved(self.metrics)
@@ -145,6 +155,7 @@ class Comparison:
 
     def _notes(self) -> list[str]:
         notes = [f"{self.paired} samples in both; {self.only_a} only in A, {self.only_b} only in B"]
+        notes += corrected_notes(self.corrected)
         if self.forced:
             notes.append(f"compared by force, though made differently: {'; '.join(self.forced)}")
         return [*notes, *self.warnings, f"A {self.a}", f"B {self.b}"]
@@ -169,7 +180,7 @@ def _table_of_moved(metrics: Mapping[str, Compared]) -> Table:
         label = printable(name)
         for change in metric.moved:
             scores = [number(score) for score in (change.a, change.b, change.soft_a, change.soft_b)]
-            difference = _signed(change.soft_b - change.soft_a)
+            difference = signed(change.soft_b - change.soft_a)
             table.add_row(Text(label), Text(printable(change.id)), *scores, difference)
             # Only the first row of a metric has its name.
             label = ""
@@ -193,6 +204,8 @@ def notes_on(metric: Compared) -> list[str]:
         notes.append(
             f"{metric.value.differing} of the {unit}s differ; a difference can be shown from {minimum} on"
         )
+    elif metric.finding == "no difference shown" and metric.detectable is not None:
+        notes.append(f"could have seen a difference of {metric.detectable:.3f} or more, with 80 % power")
     return notes
 
 
@@ -208,13 +221,7 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
     first = a if isinstance(a, Result) else load(a)
     second = b if isinstance(b, Result) else load(b)
     shared = _shared_metrics(first, second)
-    incompatible, environment = differences(first.signature, second.signature)
-    if incompatible and not force:
-        raise NotComparable(
-            "these runs were made differently, so their difference would say little: "
-            f"{'; '.join(incompatible)}. Judge one of them again as the other was, or compare them all the "
-            "same (`compare --force`)."
-        )
+    incompatible, environment = differences_allowed(first, second, force)
     pairs = {name: _Pairs() for name in shared}
     changed, paired = _collect(first, second, pairs)
     if not paired:
@@ -224,12 +231,37 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
         b="B" if isinstance(b, Result) else str(b),
         metrics={name: _compared(name, first, second, pairs[name]) for name in shared},
         missing=tuple(name for name in first.metrics if name not in shared),
+        corrected=corrected_differences(first, second),
         paired=paired,
         only_a=len(first.samples) - paired,
         only_b=len(second.samples) - paired,
         forced=tuple(incompatible),
         warnings=tuple(_warnings(first, second, environment, changed, paired)),
     )
+
+
+def differences_allowed(first: Result, second: Result, force: bool = False) -> tuple[list[str], list[str]]:
+    """Return the fields of the signatures that differ: those that change scores, and the others.
+
+    Raises NotComparable for any of the first kind, unless `force`.
+    """
+    incompatible, environment = differences(first.signature, second.signature)
+    if incompatible and not force:
+        raise NotComparable(
+            "these runs were made differently, so their difference would say little: "
+            f"{'; '.join(incompatible)}. Judge one of them again as the other was, or compare them all the "
+            "same (`compare --force`)."
+        )
+    return incompatible, environment
+
+
+def paired_samples(first: Result, second: Result) -> Iterator[tuple[SampleResult, SampleResult]]:
+    """Yield the samples that both runs have, by id, in the order of the first."""
+    others = _ById(second, {})
+    for item in first.samples:
+        other = others.take(item.sample.id)
+        if other is not None:
+            yield item, other
 
 
 def _shared_metrics(first: Result, second: Result) -> list[str]:
@@ -249,7 +281,9 @@ def _warnings(
     environment  the fields of the signatures that differ and change no score
     changed      ids of the samples that ask another question in each run, of `paired`
     """
-    warnings = []
+    warnings = [
+        f"{side}: {stamp.text}" for side, run in (("A", first), ("B", second)) for stamp in run.certificates
+    ]
     if environment:
         warnings.append(f"not made in the same surroundings: {'; '.join(environment)}")
     not_shared = []
@@ -357,12 +391,12 @@ def _compared(metric: str, first: Result, second: Result, pairs: _Pairs) -> Comp
     """Compare a metric by its scores for the samples that both runs have."""
     before, after, soft_before, soft_after = pairs.scores
     groups = shared_groups(pairs.groups)
-    value = _difference(before, after, groups)
+    value = paired_difference(before, after, groups)
     higher = {**first.higher_is_better, **second.higher_is_better}.get(metric)
     return Compared(
         value=value,
-        soft=_difference(soft_before, soft_after, groups),
-        finding=_conclusion(value, higher),
+        soft=paired_difference(soft_before, soft_after, groups),
+        finding=conclusion(value, higher),
         pairs=len(pairs.ids),
         scored=(pairs.scored[0], pairs.scored[1]),
         undefined=(pairs.count("undefined", ""), pairs.count("", "undefined")),
@@ -372,10 +406,21 @@ def _compared(metric: str, first: Result, second: Result, pairs: _Pairs) -> Comp
         broken=pairs.count("scored", "failed"),
         groups=None if groups is None else len(set(groups)),
         higher_is_better=higher,
+        detectable=_detectable(value, before, after, groups),
     )
 
 
-def _conclusion(value: Difference | None, higher_is_better: bool | None) -> Conclusion:
+def _detectable(
+    value: Difference | None, before: Sequence[float], after: Sequence[float], groups: Sequence[int] | None
+) -> float | None:
+    from localeval.statistics.power import detectable_difference
+
+    if value is None or value.differing < min_differing(SIGNIFICANT):
+        return None
+    return detectable_difference(_changes(before, after), groups)
+
+
+def conclusion(value: Difference | None, higher_is_better: bool | None) -> Conclusion:
     """Return what the difference shows, at p < 0.05."""
     if value is None:
         return "nothing to compare"
@@ -396,14 +441,15 @@ def _moved_most(pairs: _Pairs) -> tuple[LargestChange, ...]:
     )
 
 
-def _difference(
+def paired_difference(
     before: Sequence[float], after: Sequence[float], groups: Sequence[int] | None
 ) -> Difference | None:
+    """Compare the scores of the same samples in two runs; None for no sample."""
     from localeval.statistics.intervals import difference_interval, differing, paired_permutation_test
 
     if not before:
         return None
-    changes = [b - a for a, b in zip(before, after, strict=True)]
+    changes = _changes(before, after)
     count = len(changes)
     return Difference(
         a=sum(before) / count,
@@ -415,13 +461,32 @@ def _difference(
     )
 
 
-def _cells(difference: Difference | None) -> list[str]:
+def _changes(before: Sequence[float], after: Sequence[float]) -> list[float]:
+    return [b - a for a, b in zip(before, after, strict=True)]
+
+
+def difference_cells(difference: Difference | None) -> list[str]:
+    """Format a difference as cells of a table: both means, their difference, its interval, and p."""
     if difference is None:
         return ["-"] * 5
-    interval = " to ".join(map(_signed, difference.interval)) if difference.interval else "-"
-    p = f"< {MIN_SHOWN_P}" if difference.p < MIN_SHOWN_P else digits(difference.p, SIGNIFICANT)
-    return [number(difference.a), number(difference.b), _signed(difference.difference), interval, p]
+    interval = " to ".join(map(signed, difference.interval)) if difference.interval else "-"
+    change = signed(difference.difference)
+    return [number(difference.a), number(difference.b), change, interval, shown_p(difference.p)]
 
 
-def _signed(value: float) -> str:
+def shown_p(p: float) -> str:
+    """Format a p-value with as many decimals as show whether it is below 0.05.
+
+    >>> shown_p(0.00001), shown_p(0.0625), shown_p(0.04999)
+    ('< 0.0001', '0.0625', '0.04999')
+    """
+    return f"< {MIN_SHOWN_P}" if p < MIN_SHOWN_P else digits(p, SIGNIFICANT)
+
+
+def signed(value: float) -> str:
+    """Format a difference with its sign and three decimals.
+
+    >>> signed(0.25), signed(-0.25), signed(0.0)
+    ('+0.250', '-0.250', '0.000')
+    """
     return f"{value:+.3f}" if round(value, 3) else "0.000"

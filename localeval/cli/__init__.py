@@ -26,7 +26,7 @@ EXIT_CODES = """\b
 Exit codes:
   0    done, also with undefined or failed samples (their counts are printed)
   1    no sample was scored, a run stopped as every sample failed, a gate was missed, compare refused,
-       verify found a difference, or an error not listed here
+       verify found a difference, a judge is not certified, or an error not listed here
   2    wrong usage, input that can't be used, output or a run's folder that can't be written, a folder
        that is in use, or too little memory for the model
   3    a model or a file of a pack is missing or broken, or doctor found a fault
@@ -40,10 +40,12 @@ COMMANDS = {
     "doctor": ("models", "Check machine, installation and models."),
     "evaluate": ("evaluate", "Score the samples of a file."),
     "fit": ("card", "Fit a head to labelled answers."),
+    "label": ("label", "Label samples or statements of a run, on a page or in the terminal."),
     "merge": ("runs", "Merge the shards of a run."),
     "metrics": ("samples", "List the metrics, and what each needs."),
     "models": ("models", "List, fetch, verify and locate model files."),
     "pack": ("models", "Collect all that a machine without a network needs."),
+    "power": ("power", "Tell how many samples show a change."),
     "report": ("runs", "Print the table of a run, and write its HTML page."),
     "rescore": ("runs", "Score a run again, without a model."),
     "samples": ("samples", "Show what would be read of a file, and what could be computed."),
@@ -53,7 +55,7 @@ COMMANDS = {
 # They may use the network; `models` refuses it in all subcommands but `fetch`.
 _ONLINE = ("models", "pack")
 # They continue where the last call stopped.
-_RESUMABLE = ("evaluate", "card", "fit", "models fetch", "pack")
+_RESUMABLE = ("evaluate", "card", "fit", "label", "models fetch", "pack")
 
 
 class _Commands(click.Group):

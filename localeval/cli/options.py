@@ -148,9 +148,11 @@ JUDGING = [
     *EVALUATE_OPTIONS,
     JSON,
 ]
+# Metrics of a finished run, whose criteria may be among them.
+METRIC_NAMES = click.Option(["--metrics", "-m"], callback=_split_names, **_METRICS)
 # What can be changed without judging again. The default is the value of the run, so no variable changes it.
 RESCORING = [
-    click.Option(["--metrics", "-m"], callback=_split_names, **_METRICS),
+    METRIC_NAMES,
     *(
         click.Option([f"--{name.replace('_', '-')}"], **{**_of_field(option_fields()[name]), "default": None})
         for name in ARITHMETIC

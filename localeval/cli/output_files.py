@@ -30,6 +30,9 @@ class FileKind(NamedTuple):
 _BYTES_LOOKED_AT = 4_000
 PAGE = FileKind("page of a run", "<!doctype html>", "localeval</title>")
 CARD_PAGE = FileKind("page of a card", "<!doctype html>", "<title>Judge card: ")
+LABEL_PAGE = FileKind("page of labels", "<!doctype html>", "<title>Labels: ")
+# Whether it has labels of this run is seen when it is read.
+LABELS = FileKind("file of labels", "{", "")
 SCORES = FileKind("file of scores", "{", '"signature": {')
 JUNIT = FileKind("file of gates", "<?xml", '<testsuite name="localeval"')
 HEADS = FileKind("file of heads", "{", '"heads": [')

@@ -6,11 +6,10 @@ The engine asks llama.cpp, once the file is open; here nothing is loaded, so dam
 from __future__ import annotations
 
 from localeval.engine.architectures import find_architecture
-from localeval.engine.chat_template import check_reply, render_pieces
 from localeval.engine.memory import model_bytes
 from localeval.engine.settings import MIN_CONTEXT, EngineSettings
+from localeval.engine.template_probe import fault_of_template
 from localeval.models.gguf import TOKENIZERS, GgufHeader
-from localeval.text.display import shorten
 
 # What llama.cpp calls recurrent, hybrid, diffusion, or one with an encoder (src/llama-arch.cpp).
 _RECURRENT = {"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"}
@@ -60,15 +59,10 @@ def fault_as_judge(header: GgufHeader) -> str:
 
 
 def _fault_of_template(header: GgufHeader) -> str:
-    """Say why the chat template can't be used for a judge; empty if it can."""
+    """Say why the chat template can't be used for a judge, tried in another process; empty if it can."""
     if not header.chat_template:
         return "it has no chat template"
-    try:
-        pieces = render_pieces(header.chat_template, 1, header.bos, header.eos)
-        check_reply(*pieces[2:])
-    except Exception as error:  # noqa: BLE001 (a template comes with the file and can raise anything)
-        return f"its chat template can't be used: {shorten(error, 100)}"
-    return ""
+    return fault_of_template(header.chat_template, header.bos, header.eos)
 
 
 def needed_bytes(header: GgufHeader, size: int, settings: EngineSettings) -> int:

@@ -207,7 +207,7 @@ class Head(FittedRow):
     @cached_property
     def sha256(self) -> str:
         """The digest of every field that affects a result."""
-        ignored = {"fitted_on", "figures"}
+        ignored = {"fitted_on", "figures", "fingerprints"}
         # What was read by a head without a calibration need not be read again.
         if self.calibration == LogitMap():
             ignored.add("calibration")

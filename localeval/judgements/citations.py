@@ -35,7 +35,7 @@ from localeval.judgements.deciders import (
     Asked,
     Hhem,
     Statement,
-    choose_decider,
+    choose_asking_decider,
 )
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.judged_text import UnjudgedText, response_of
@@ -246,7 +246,7 @@ class Citations(Judgement[CitationsInputs, CitationsRecord]):
             sentences=tuple(_as_record(one) for one in named),
             from_zero=from_zero,
             language=made.language,
-            decider=_decider(sample, choices, made.language),
+            decider=choose_asking_decider(sample, choices, made.language),
         )
 
     def ask(self, inputs: CitationsInputs, models: Models) -> CitationsRecord:
@@ -290,17 +290,6 @@ def _is_mark_behind_words(text: str, stretch: UnjudgedText) -> bool:
 
 def _as_record(named: CitedContexts) -> SentenceCitations:
     return SentenceCitations(**named._asdict())
-
-
-def _decider(sample: Sample, choices: Choices, language: str) -> Asked | Hhem:
-    """Choose who decides, as for `support`, but for a head, which reads the response with all contexts."""
-    decider = choose_decider(sample, choices, language, of_response=False, by_hhem=False)
-    if isinstance(decider, Asked):
-        # Values are compared as they are for `support`.
-        return decider.model_copy(update={"question": sample.user_input or ""})
-    if isinstance(decider, Hhem):
-        return decider
-    raise TypeError("a head reads all contexts at once")
 
 
 def _premises(cited: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

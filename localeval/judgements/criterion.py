@@ -35,6 +35,8 @@ from localeval.samples import Sample
 from localeval.text.language import language
 
 PROMPT = PromptForm("criterion", replies={})
+REASON_SUFFIX = ".reason"
+"""Behind the name of this judgement, of the one that asks for its reason (see `criterion_reason`)."""
 
 
 class CriterionRecord(Record):
@@ -74,7 +76,11 @@ class CriterionRecord(Record):
         return min(1.0, max(0.0, weighted / (highest * math.fsum(probabilities))))
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
-        """List the answer to a question of yes or no, or the probability of each level."""
+        """List the answer to a question of yes or no, or the probability of each level.
+
+        With the reason for the answer, where it was asked for.
+        """
+        reason: str = getattr(context.records.get(context.judgement + REASON_SUFFIX), "reason", "")
         if self.levels:
             return tuple(
                 Decision(
@@ -84,6 +90,7 @@ class CriterionRecord(Record):
                     is_yes=number == self.best_level,
                     threshold=context.threshold,
                     mass=self.mass,
+                    reason=reason if number == self.best_level else "",
                 )
                 for number, (level, probability) in enumerate(
                     zip(self.levels, self.probabilities, strict=True)
@@ -96,6 +103,7 @@ class CriterionRecord(Record):
             is_yes=self.expected >= context.threshold,
             threshold=context.threshold,
             mass=self.mass,
+            reason=reason,
         )
         return (decided,)
 
@@ -129,7 +137,7 @@ class CriterionJudgement(Judgement[CriterionInputs, CriterionRecord]):
 
     def inputs(self, sample: Sample, records: Records, choices: Choices) -> CriterionInputs:  # noqa: ARG002
         """Take the columns, and the question in the language of the sample."""
-        texts = {column: text_of_column(sample, column) for column in self.criterion.columns}
+        texts = texts_of(self.criterion, sample)
         code = self.criterion.language_for(_language(texts))
         return CriterionInputs(
             criterion=self.criterion.model_copy(update={"name": ""}),
@@ -159,6 +167,11 @@ class CriterionJudgement(Judgement[CriterionInputs, CriterionRecord]):
             mass=min(reply.mass.get(field, 1.0) for reply in replies),
             language=inputs.language,
         )
+
+
+def texts_of(criterion: Criterion, sample: Sample) -> dict[str, str]:
+    """Return the columns of a criterion, each with its text as the judge is shown it."""
+    return {column: text_of_column(sample, column) for column in criterion.columns}
 
 
 def text_of_column(sample: Sample, column: str) -> str:

@@ -157,6 +157,19 @@ def choose_decider(
     )
 
 
+def choose_asking_decider(sample: Sample, choices: Choices, language: str) -> Asked | Hhem:
+    """Choose who decides on statements that a head does not read, as it reads the response with all contexts.
+
+    Their values are compared as values of the response are.
+    """
+    decider = choose_decider(sample, choices, language, of_response=False, by_hhem=False)
+    if isinstance(decider, Asked):
+        return decider.model_copy(update={"question": sample.user_input or ""})
+    if isinstance(decider, Hhem):
+        return decider
+    raise TypeError("a head reads all contexts at once")
+
+
 def ask_about(
     asked: Asked,
     premise: Sequence[str],

@@ -16,6 +16,8 @@ from localeval.judgements.base import (
     Record,
     Records,
 )
+from localeval.judgements.standalone_question import NAME as STANDALONE_QUESTION
+from localeval.judgements.standalone_question import is_follow_up, with_standalone_question
 from localeval.samples import Sample
 
 KeyedRecord = tuple[Record, str]
@@ -42,11 +44,23 @@ def make_records(
 
     `make` returns both for a judgement, from the records that it needs, or None; then the judgements that
     need it are left out too. Judgements that need a failed one get its record and its key.
+
+    The question of a conversation is made one that stands alone first, and the others get that one. Where
+    `make` returns None for it, they get the question as it was asked.
     """
     records: dict[str, Record] = {}
     keys: dict[str, str] = {}
+    if required and is_follow_up(sample):
+        made = make(JUDGEMENTS[STANDALONE_QUESTION], sample, records)
+        if made is not None:
+            records[STANDALONE_QUESTION], keys[STANDALONE_QUESTION] = made
+            sample = with_standalone_question(sample, made[0])
+        if isinstance(records.get(STANDALONE_QUESTION), Failure):
+            return _all_failed(required, records, keys)
     for judgement in with_needs(required):
         name = judgement.name
+        if name in records:
+            continue
         if failed := _failed_need(judgement, records):
             records[name] = records[failed]
             keys[name] = keys[failed]
@@ -54,6 +68,16 @@ def make_records(
             made = make(judgement, sample, records)
             if made is not None:
                 records[name], keys[name] = made
+    return records, keys
+
+
+def _all_failed(
+    required: Sequence[str], records: dict[str, Record], keys: dict[str, str]
+) -> tuple[dict[str, Record], dict[str, str]]:
+    """Return the failure of the standalone question as the record of all judgements, which need it."""
+    for judgement in with_needs(required):
+        records[judgement.name] = records[STANDALONE_QUESTION]
+        keys[judgement.name] = keys[STANDALONE_QUESTION]
     return records, keys
 
 

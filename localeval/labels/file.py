@@ -13,7 +13,9 @@ label_design   how the row was chosen (`Design`)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +25,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from localeval.errors import InputError
 from localeval.samples import Sample, read_samples
 from localeval.text.display import shorten
+
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 class Design(BaseModel):
@@ -102,12 +106,22 @@ def label_row(label: Label, metric: str, design: Design, row_id: str | None = No
     row_id  where it differs from the sample's id, as several statements of one sample are labelled
     """
     row = label.sample.model_dump(exclude_none=True)
-    row |= {"id": row_id or label.sample_id, "label": label.value, "label_metric": metric}
+    # A column of the data that has this name is not what was labelled.
+    row.pop("statement", None)
+    # 1 and 0 are written without a fraction, as the page of labels writes them.
+    value = int(label.value) if label.value in (0, 1) else label.value
+    row |= {"id": row_id or label.sample_id, "label": value, "label_metric": metric}
     row |= {"label_sample": label.sample_id, "label_by": label.by, "label_note": label.note}
     row["label_design"] = design.model_dump()
     if label.statement is not None:
         row["statement"] = label.statement
     return row
+
+
+def row_json(row: Mapping[str, Any]) -> str:
+    """Return a row as JSON on one line. Half a character, which a model may write, is escaped."""
+    text = json.dumps(row, ensure_ascii=False)
+    return _HALF_CHARACTER.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def _label_of(row: Sample, where: str) -> Label:

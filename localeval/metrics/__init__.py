@@ -8,6 +8,11 @@ from __future__ import annotations
 
 from localeval.metrics import builtin as _builtin  # noqa: F401, registers them
 from localeval.metrics import citations as _citations  # noqa: F401
+
+# The order of these is the order of the tables.
+# isort: split
+from localeval.metrics import abstention as _abstention  # noqa: F401
+from localeval.metrics import consistency as _consistency  # noqa: F401
 from localeval.metrics import reference_text as _reference_text  # noqa: F401
 from localeval.metrics import retrieval as _retrieval  # noqa: F401
 from localeval.metrics.criteria import criteria_of, register_criteria

@@ -9,6 +9,7 @@ from functools import partial
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS, Records
 from localeval.judgements.criterion import CriterionJudgement, register_criterion_judgement
+from localeval.judgements.criterion_reason import register_criterion_reason
 from localeval.metrics.metric import METRICS, Metric, register
 from localeval.metrics.score import Score
 from localeval.options import Options
@@ -71,6 +72,7 @@ def _register(criterion: Criterion) -> Metric:
     for column in criterion.columns:
         _check_column(criterion.name, column)
     judgement = register_criterion_judgement(criterion)
+    register_criterion_reason(judgement)
     known = METRICS.get(criterion.name)
     if known is not None and criterion_of(known) == criterion:
         return known

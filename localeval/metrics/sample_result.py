@@ -86,9 +86,13 @@ def score_records(
 def sample_sha256(sample: Sample) -> str:
     """Return the digest of the texts alone: other columns may be edited without changing a verdict.
 
-    What should be retrieved counts where a sample has it.
+    What should be retrieved counts where a sample has it, and so does what was said before.
     """
-    texts = [sample.user_input, sample.response, sample.retrieved_contexts, sample.reference]
+    texts: list[Any] = [sample.user_input, sample.response, sample.retrieved_contexts, sample.reference]
     retrieval = [sample.reference_contexts, sample.retrieved_ids, sample.reference_ids]
-    has_retrieval = any(column is not None for column in retrieval)
-    return digest([*texts, *retrieval] if has_retrieval else texts)
+    if any(column is not None for column in retrieval):
+        texts += retrieval
+    earlier = sample.earlier_messages()
+    if earlier:
+        texts.append({"history": earlier})
+    return digest(texts)

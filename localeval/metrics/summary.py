@@ -13,6 +13,7 @@ from localeval.errors import InputError
 from localeval.fitted.curves import Curves
 from localeval.judgements import Failure
 from localeval.judgements.calibration import calibrate
+from localeval.judgements.criterion_reason import reasons_of
 from localeval.judgements.judged_text import response_of
 from localeval.metrics.metric import Metric, find_metric
 from localeval.metrics.score import Score
@@ -104,11 +105,12 @@ def judgements_of_sample(metrics: Sequence[Metric], options: Options, sample: Sa
 
 
 def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:
-    """Return the judgements that the metrics need, and "reasons" if `options.explain` asks for them."""
+    """Return the judgements that the metrics need, and reasons if `options.explain` asks for them."""
     names = [name for metric in metrics for name in metric.judgements]
-    if options.explain and "support" in names:
-        names.append("reasons")
-    return names
+    if not options.explain:
+        return names
+    reasons = ["reasons"] if "support" in names else []
+    return [*names, *reasons, *reasons_of(names)]
 
 
 def compute(
@@ -154,13 +156,26 @@ def summarize(
     >>> summary.value, summary.lowest, summary.highest
     (0.75, 0.375, 0.875)
     """
-    collected = {name: _Collected() for name in metrics}
-    numbers = GroupNumbers()
+    collected = CollectedScores(metrics)
     for scores, group in samples:
-        number = numbers.of(group)
-        for name, scores_of_metric in collected.items():
-            scores_of_metric.add(scores[name], number)
-    return {name: scores_of_metric.summary() for name, scores_of_metric in collected.items()}
+        collected.add(scores, group)
+    return collected.summaries()
+
+
+class CollectedScores:
+    """The scores of samples by each metric, as they come; see `summarize`."""
+
+    def __init__(self, metrics: Iterable[str]) -> None:
+        self._by_metric = {name: _Collected() for name in metrics}
+        self._numbers = GroupNumbers()
+
+    def add(self, scores: Mapping[str, Score], group: str | None) -> None:
+        number = self._numbers.of(group)
+        for name, collected in self._by_metric.items():
+            collected.add(scores[name], number)
+
+    def summaries(self) -> dict[str, Summary]:
+        return {name: collected.summary() for name, collected in self._by_metric.items()}
 
 
 def group_of(sample: Sample) -> str | None:

@@ -365,6 +365,12 @@ def render_question(criterion: Criterion, template: Prompt, code: str, order: Or
     return _put(template.items["levels"], question=question, levels="\n".join(lines))
 
 
+def render_reason_item(criterion: Criterion, template: Prompt, code: str, answer: str) -> str:
+    """Return the question for the reason of an answer: "yes", "no" or the sentence of a level."""
+    question = _with_tags(criterion.question_in(code))
+    return _put(template.items["reason"], question=question, answer=_with_tags(answer))
+
+
 def _tags(column: str) -> tuple[str, str]:
     """Return the tags before and after the text of a column.
 

@@ -25,6 +25,7 @@ from localeval.judgements import (
 )
 from localeval.judgements.journal import PASSING, Journal, find_final, parse_record, put_failure
 from localeval.judgements.making import KeyedRecord
+from localeval.judgements.standalone_question import NAME as STANDALONE_QUESTION
 from localeval.metrics import Metric
 from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.summary import judgements_of_sample
@@ -269,6 +270,8 @@ class _MainProcess:
         missing: list[tuple[AnyJudgement, str]] = []
 
         def find(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord | None:
+            if judgement.name == STANDALONE_QUESTION and not self._judge.is_asked(required, self._options):
+                return None
             key = self._judge.key(judgement, judgement.inputs(sample, records, choices))
             record = find_final(self._journal, judgement, key)
             if record is None:

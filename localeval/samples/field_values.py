@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from localeval.errors import InputError
 from localeval.samples.contexts import list_in_python, read_contexts
 from localeval.samples.guesses import Guesses
-from localeval.samples.messages import Turn, last_answer, read_message, read_messages, turn_of
+from localeval.samples.history import messages_in_text
+from localeval.samples.messages import Turn, last_answer, last_turn, read_message, read_messages
 from localeval.text.display import shorten
 
 TEXT_FIELDS = ("user_input", "response", "reference")
@@ -124,18 +125,15 @@ def _text_of_one(column: str, items: Any, otherwise: Any, guesses: Guesses) -> A
 def _read_messages(field: str, column: str, value: Any, guesses: Guesses) -> FieldValue:
     """Return the question or answer of chat messages, of one message, and of a list of one text."""
     if isinstance(value, str):
-        value = _messages_in_text(value)
+        value = messages_in_text(value)
     if isinstance(value, str) or value is None:
         return FieldValue(value)
     messages = read_messages(value)
     if messages is not None:
-        try:
-            turn = turn_of(messages)
-        except ValueError as error:
-            if field == "user_input":
-                raise InputError(f"{column} {error}") from None
+        turn = last_turn(messages)
+        if field == "response":
             # The answer is the last one of any conversation.
-            turn = Turn(None, last_answer(messages), [])
+            turn = turn._replace(response=last_answer(messages))
         guesses.count(column, "with messages, read as their texts")
         return FieldValue(turn.question if field == "user_input" else turn.response, turn)
     if isinstance(value, list | tuple):
@@ -145,18 +143,6 @@ def _read_messages(field: str, column: str, value: Any, guesses: Guesses) -> Fie
         guesses.count(column, "with a message, read as its text")
         return FieldValue(message.text)
     return FieldValue(value)
-
-
-def _messages_in_text(text: str) -> Any:
-    """Return the messages that a text is in JSON or Python's form, as ragas writes CSV; else the text."""
-    stripped = text.strip()
-    if not stripped.startswith("[{"):
-        return text
-    items: Any = None
-    with suppress(ValueError, RecursionError):
-        items = json.loads(stripped)
-    items = items or list_in_python(stripped)
-    return text if read_messages(items) is None else items
 
 
 def text_of_number(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Chat messages: of OpenAI, LangChain and ragas. A conversation of one turn is read as that turn."""
+"""Chat messages: of OpenAI, LangChain and ragas. Of a conversation the last question is judged."""
 
 from __future__ import annotations
 
@@ -33,11 +33,15 @@ class Message(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A question, the last answer to it, and what tools returned. None and [] where there is none."""
+    """A question, the last answer to it, and what tools returned. None and [] where there is none.
+
+    history  what user and assistant wrote before the question
+    """
 
     question: str | None
     response: str | None
     contexts: list[str]
+    history: tuple[Message, ...] = ()
 
 
 def read_messages(value: Any) -> list[Message] | None:
@@ -74,22 +78,32 @@ def read_message(item: Any) -> Message | None:
     return Message(role, text)
 
 
-def turn_of(messages: Sequence[Message]) -> Turn:
-    """Return the only turn of a conversation. Raises ValueError where the user asks more than once.
+def last_turn(messages: Sequence[Message]) -> Turn:
+    """Return the last question of a conversation, what was answered to it, and what was said before.
 
-    >>> turn_of([Message("system", "Be brief."), Message("user", "Who?"), Message("assistant", "Ann.")])
-    Turn(question='Who?', response='Ann.', contexts=[])
+    What tools returned to earlier questions is left out, and so are instructions to the assistant.
+
+    >>> last_turn([Message("system", "Be brief."), Message("user", "Who?"), Message("assistant", "Ann.")])
+    Turn(question='Who?', response='Ann.', contexts=[], history=())
+    >>> turn = last_turn([Message("user", "Who?"), Message("assistant", "Ann."), Message("user", "Why?")])
+    >>> turn.question, turn.response, [message.text for message in turn.history]
+    ('Why?', None, ['Who?', 'Ann.'])
     """
-    questions = [message.text for message in messages if message.role == USER]
-    if len(questions) > 1:
-        raise ValueError(
-            f"is a conversation with {len(questions)} questions; write a row for each turn, with its "
-            "user_input, response and retrieved_contexts"
-        )
+    asked = [i for i, message in enumerate(messages) if message.role == USER]
+    start = asked[-1] if asked else 0
+    last = messages[start:]
     return Turn(
-        questions[0] if questions else None,
-        last_answer(messages),
-        [message.text for message in messages if message.role == TOOL and message.text],
+        messages[start].text if asked else None,
+        last_answer(last),
+        [message.text for message in last if message.role == TOOL and message.text],
+        spoken(messages[:start]),
+    )
+
+
+def spoken(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages that user and assistant wrote, without empty ones."""
+    return tuple(
+        message for message in messages if message.role in (USER, ASSISTANT) and message.text.strip()
     )
 
 

@@ -22,6 +22,8 @@ from localeval.errors import InputError
 from localeval.samples.columns import NAMES, Names, all_columns
 from localeval.samples.field_values import FieldValue, read_field
 from localeval.samples.guesses import Guesses
+from localeval.samples.history import HISTORY, as_column, history_of
+from localeval.samples.messages import Message
 from localeval.system.arguments import describe
 from localeval.text.display import encodable, shorten
 
@@ -71,6 +73,10 @@ class Sample(BaseModel):
     def stored(cls, line: bytes) -> Sample:
         """Create a sample from the output of `model_dump_json`, without the checks, which it has passed."""
         return cls.model_validate_json(line, context=_CHECKED)
+
+    def earlier_messages(self) -> tuple[Message, ...]:
+        """Return what was said before the question, where the column `history` holds messages."""
+        return history_of(self.model_extra or {})
 
     @model_validator(mode="wrap")
     @classmethod
@@ -138,6 +144,7 @@ def _from_conversation(fields: _Fields, values: Mapping[str, Any], guesses: Gues
                 "user_input": value.turn.question,
                 "response": value.turn.response,
                 "retrieved_contexts": value.turn.contexts or None,
+                HISTORY: as_column(value.turn.history) or None,
             }
             for other, part in parts.items():
                 if part is not None and values.get(other) is None:

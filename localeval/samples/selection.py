@@ -35,5 +35,10 @@ def draw(indices: Sequence[int], ids: Sequence[str], number: int, seed: int) -> 
     >>> draw([0, 1, 2, 3], ["a", "b", "c", "d"], 2, seed=1)
     [0, 3]
     """
-    shuffled = sorted(indices, key=lambda index: sha256(f"{seed}/{ids[index]}".encode()).digest())
+    shuffled = sorted(indices, key=lambda index: draw_key(ids[index], seed))
     return sorted(shuffled[:number])
+
+
+def draw_key(name: str, seed: int) -> bytes:
+    """Return what sorts names into a random order that is the same on every machine."""
+    return sha256(f"{seed}/{name}".encode()).digest()

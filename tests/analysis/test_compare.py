@@ -187,3 +187,44 @@ def test_a_metric_that_nobody_registered_has_the_direction_that_a_run_tells(tmp_
         path.write_text(json.dumps(content), encoding="utf-8")
     assert compare(low, high).metrics["unheard"].finding == "worse"
     assert compare(high, high).metrics["unheard"].finding == "no difference shown"
+
+
+def test_without_a_finding_a_line_says_what_difference_could_have_been_seen() -> None:
+    # Eight pairs rise by 0.2, eight fall by 0.2: 2.8016 standard errors are 2.8016 * 0.2 * sqrt(16 / 15) / 4.
+    runs = result(scored([0.5] * 16)), result(scored([0.3, 0.7] * 8))
+    comparison = compare(*runs)
+    assert comparison.metrics["faithfulness"].detectable == pytest.approx(0.144676, abs=1e-5)
+    line = "faithfulness: could have seen a difference of 0.145 or more, with 80 % power"
+    assert line in str(comparison).splitlines()
+
+
+def test_what_could_have_been_seen_takes_groups_as_units() -> None:
+    # Each group of two rises by 0.2 or falls by 0.2 as a whole: eight units instead of sixteen.
+    before, after = result(scored([0.5] * 16)), result(scored([0.3, 0.3, 0.7, 0.7] * 4))
+    metric = compare(grouped(before, 2), after).metrics["faithfulness"]
+    assert metric.detectable == pytest.approx(2.801585 * 0.2 / 7**0.5, abs=1e-5)
+
+
+def test_a_finding_has_no_line_on_what_could_have_been_seen() -> None:
+    text = str(compare(result(scored([0.9, 1.0] * 6)), result(scored([0.1, 0.3] * 6))))
+    assert "worse" in text
+    assert "could have seen" not in text
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param([1.0] * 8, id="no pair differs"),
+        pytest.param([0.0] * 3 + [1.0] * 5, id="three of eight differ, and six must"),
+    ],
+)
+def test_what_could_have_been_seen_is_not_said_where_too_few_pairs_differ(after: list[float]) -> None:
+    assert (
+        compare(result(scored([1.0] * 8)), result(scored(after))).metrics["faithfulness"].detectable is None
+    )
+
+
+def test_what_could_have_been_seen_is_not_said_where_not_even_1_could() -> None:
+    # Three of six rise by 1, three fall by 1: 2.8016 * sqrt(6 / 5) / sqrt(6) is 1.25.
+    runs = result(scored([0.0, 1.0] * 3)), result(scored([1.0, 0.0] * 3))
+    assert compare(*runs).metrics["faithfulness"].detectable is None

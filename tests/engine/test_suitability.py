@@ -1,6 +1,7 @@
 """What the header of a GGUF file says of its model is what the engine says once the file is open."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,21 @@ def test_a_model_that_cannot_judge_is_told_from_its_header(
 ) -> None:
     path = write_tiny_model(tmp_path / "m.gguf", **options)
     assert fault in fault_as_judge(header_of(path))
+
+
+NESTED_LOOPS = "{% for a in range(9999) %}" * 4 + "{% endfor %}" * 4
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the limit by the clock takes half a minute")
+def test_a_template_that_loops_without_end_is_told_and_hangs_nothing(tmp_path: Path) -> None:
+    path = write_tiny_model(tmp_path / "m.gguf", template=NESTED_LOOPS + CHATML)
+    assert fault_as_judge(header_of(path)) == "its chat template does not come to an end"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
+def test_a_template_that_fills_the_memory_is_told(tmp_path: Path) -> None:
+    path = write_tiny_model(tmp_path / "m.gguf", template="{{ 'a' * 10000000000 }}" + CHATML)
+    assert fault_as_judge(header_of(path)) == "its chat template can't be used: MemoryError"
 
 
 @pytest.mark.parametrize("prefix", [True, False])

@@ -8,8 +8,10 @@ import pytest
 
 from localeval import METRICS, Criterion, InputError, Judge, compare, evaluate, merge, plan, rescore
 from localeval.analysis import card
+from localeval.metrics import register_criteria
+from localeval.options import Options
 from localeval.runs.verify import verify
-from localeval.samples import read_samples
+from localeval.samples import Sample, read_samples
 from localeval.testing import FakeEngine, assert_score, fake_judge
 from tests.commands import localeval, said
 from tests.registries import registries_as_before
@@ -308,3 +310,40 @@ def test_a_file_that_a_stored_run_names_is_not_opened(run: Path) -> None:
     config["options"]["criteria"] = ["/etc/passwd"]
     (run / "run.json").write_text(json.dumps(config))
     assert "and not its fields" in said(InputError, rescore, run)
+
+
+def test_with_explain_the_judge_gives_a_reason_behind_its_verdict(tmp_path: Path) -> None:
+    judge = judge_that_says({"verdict": 0.9}, {"verdict": 0.7}, {"reason": "It says gladly."})
+    result = evaluate([SAMPLE], ["polite"], judge, tmp_path / "run", criteria=[POLITE], explain=True)
+    *_, asked = calls(judge)
+    assert "The answer is: yes\n" in asked.items[0]
+    [decision] = _decided(result)
+    assert decision.reason == "It says gladly."
+    assert "It says gladly." in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_reason_stays_where_rescore_decides_as_before_and_goes_with_another_threshold(
+    tmp_path: Path,
+) -> None:
+    judge = judge_that_says({"verdict": 0.9}, {"verdict": 0.7}, {"reason": "It says gladly."})
+    evaluate([SAMPLE], ["polite"], judge, tmp_path / "run", criteria=[POLITE], explain=True)
+    [kept] = _decided(rescore(tmp_path / "run"))
+    assert kept.reason == "It says gladly."
+    [left] = _decided(rescore(tmp_path / "run", threshold=0.85))
+    assert left.reason == ""
+
+
+def test_the_reason_for_a_level_names_its_sentence() -> None:
+    worst_first = {"level": {"A": 0.1, "B": 0.1, "C": 0.8}}
+    best_first = {"level": {"A": 0.8, "B": 0.1, "C": 0.1}}
+    judge = judge_that_says(worst_first, best_first, {"reason": "It is whole."})
+    sample = Sample.read(SAMPLE, "Sample")
+    [metric] = register_criteria([GRADE])
+    judge.score_sample(sample, [metric], Options(explain=True), judge.memory)
+    *_, asked = calls(judge)
+    assert "The answer is: Good.\n" in asked.items[0]
+
+
+def _decided(result: Any) -> Any:
+    [listed] = [one for one in next(iter(result.samples)).decisions() if one.decisions]
+    return listed.decisions

@@ -10,9 +10,12 @@ from localeval import prompts
 from localeval.claims import evidence
 from localeval.claims.fidelity import changes_negation, changes_qualifier, exchanges, omits
 from localeval.errors import InputError, PromptError
+from localeval.judgements.abstention import ShortAnswerReply
 from localeval.judgements.deciders import ReasonedReply, closest_evidence
+from localeval.judgements.preference import Better
 from localeval.judgements.questions import ReasonedDrawnReply, ReasonedGivenReply
 from localeval.judgements.replies import YesOrNo
+from localeval.judgements.standalone_question import ReplyQuestion
 from localeval.judgements.statements import StatementsReply
 from localeval.options import Options
 from localeval.prompts import LANGUAGES, fence, fill, load_prompt
@@ -29,6 +32,10 @@ SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
     "questions": {"given": ReasonedGivenReply, "question": ReasonedDrawnReply},
     "needed": {"needed": YesOrNo, "answerable": YesOrNo},
     "useful": {"useful": YesOrNo},
+    "preference": {"better": Better},
+    "abstention": {"gives": YesOrNo, "lacks": YesOrNo, "whole": YesOrNo},
+    "short_answer": {"answer": ShortAnswerReply},
+    "standalone_question": {"standalone": ReplyQuestion},
 }
 
 
@@ -46,11 +53,26 @@ def test_worked_examples_fit_the_schema_and_yes_is_not_oftener(judgement: str, l
         assert SCHEMAS[judgement][kind].model_validate_json(assistant)
         assert "{" not in user
     verdicts = [item["verdict"] for item in items if "verdict" in item]
-    assert bool(verdicts) == (judgement not in ("statements", "questions"))
+    without_verdicts = ("statements", "questions", "preference", "short_answer", "standalone_question")
+    assert bool(verdicts) == (judgement not in without_verdicts)
     assert not verdicts or 3 <= verdicts.count("yes") <= verdicts.count("no")
     if language == "zh":  # a comma of the width of a letter behind a Han character is a slip
         texts = [prompt.system, *prompt.items.values(), str(prompt.examples)]
         assert not re.findall(r"[\u4e00-\u9fff][,:;?!()]", "\n".join(texts))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_worked_preferences_are_shown_in_both_orders_and_length_decides_none(language: str) -> None:
+    longer = []
+    for example in load_prompt("preference", language).examples:
+        one, other = example.items
+        assert (one["first"], one["second"]) == (other["second"], other["first"])
+        assert one["criterion"] == other["criterion"]
+        assert {one["better"], other["better"]} == {"first", "second"}
+        better = one[one["better"]]
+        worse = other[one["better"]]
+        longer.append(len(better) > len(worse))
+    assert 2 <= sum(longer) <= len(longer) / 2
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

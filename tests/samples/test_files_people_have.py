@@ -406,11 +406,52 @@ def test_a_multi_turn_sample_that_ragas_wrote_as_csv_is_read_as_messages(tmp_pat
     assert sample.response == ANSWER
 
 
-def test_a_multi_turn_sample_with_two_turns_is_refused_with_what_to_write(tmp_path: Path) -> None:
-    second = [{"content": "And who built it?", "type": "human"}, {"content": "Ann.", "type": "ai"}]
-    path = written(tmp_path / "data.jsonl", [{"user_input": ONE_TURN + second}])
-    message = said(InputError, read_samples, path)
-    assert "line 1: user_input is a conversation with 2 questions; write a row for each turn" in message
+SECOND_TURN = [
+    {"content": "And who built it?", "type": "human"},
+    {"content": "Ann built it.", "type": "tool"},
+    {"content": "Ann.", "type": "ai"},
+]
+
+
+def test_of_a_multi_turn_sample_the_last_turn_is_judged_and_the_others_are_its_history(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path / "data.jsonl", [{"user_input": ONE_TURN + SECOND_TURN}])
+    samples = read_samples(path)
+    assert samples[0].user_input == "And who built it?"
+    assert samples[0].response == "Ann."
+    assert samples[0].retrieved_contexts == ["Ann built it."]
+    assert samples[0].model_extra == {
+        "history": [
+            {"role": "user", "content": QUESTION},
+            {"role": "assistant", "content": "I look it up."},
+            {"role": "assistant", "content": ANSWER},
+        ]
+    }
+    assert samples.guesses == [
+        "read response from user_input, retrieved_contexts from user_input, history from user_input",
+        "user_input: 1 cell with messages, read as their texts",
+    ]
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        pytest.param([{"role": "user", "content": "Who?"}, {"role": "ai", "content": "Ann."}], id="messages"),
+        pytest.param([["Who?", "Ann."]], id="pairs of a question and its answer"),
+        pytest.param("[{'role': 'user', 'content': 'Who?'}, {'role': 'ai', 'content': 'Ann.'}]", id="text"),
+    ],
+)
+@pytest.mark.parametrize("column", ["history", "chat_history"])
+def test_earlier_messages_are_read_from_a_column_of_their_own(column: str, earlier: Any) -> None:
+    (sample,) = read_samples([{"user_input": "Why?", "response": "So.", column: earlier}])
+    assert sample.earlier_messages() == (("user", "Who?"), ("assistant", "Ann."))
+
+
+def test_a_column_history_that_holds_no_messages_is_kept_and_read_by_nobody() -> None:
+    (sample,) = read_samples([{"user_input": "Why?", "response": "So.", "history": "bought twice"}])
+    assert sample.earlier_messages() == ()
+    assert sample.model_extra == {"history": "bought twice"}
 
 
 def test_the_last_answer_in_the_messages_of_langsmith_is_the_response() -> None:

@@ -18,6 +18,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from localeval.report.html import translations
 from localeval.report.html.detail import MAX_STATEMENT, MAX_TEXT, detail
 from localeval.report.html.listing import Listing, make_listing
+from localeval.report.slices import MIN_SCORED, shown_value
 from localeval.report.text import high_cosines, number, samples_in_unsupported_language, span
 from localeval.report.view import RunView
 from localeval.system.files import atomic_write, writing_to
@@ -68,6 +69,7 @@ def pieces(run: RunView, title: str = "") -> Iterator[str]:
         details=_details(run, listed),
         cut_at=cut_at if listed.is_cut else 0,
         data=translations.for_script(data),
+        min_scored=MIN_SCORED,
     )
 
 
@@ -95,7 +97,7 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "replace")) + _MARKUP_BYTES
 
 
-def _digest(text: str) -> str:
+def text_digest(text: str) -> str:
     """Return the hash by which a content security policy admits an element with this text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
@@ -125,7 +127,8 @@ def _environment() -> Environment:
         shorten=shorten,
         number=number,
         span=span,
-        digest=_digest,
+        digest=text_digest,
         digits=digits,
+        shown_value=shown_value,
     )
     return environment

@@ -1,0 +1,417 @@
+"""Does the response answer, refuse, or answer in part? And do the contexts answer the question at all?
+
+Whether they do is not asked as a question of yes or no, to which a small judge says yes too easily. A
+response that answers completely and is supported proves it. Otherwise the judge writes the shortest answer
+that the contexts give, and that answer is checked as any statement is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from pydantic import BaseModel
+
+from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
+from localeval.engine.interface import TreeEngine
+from localeval.fitted.curves import all_supported
+from localeval.judgements.base import (
+    AnsweredBy,
+    Choices,
+    Inputs,
+    Judgement,
+    Models,
+    Record,
+    Records,
+    register_judgement,
+)
+from localeval.judgements.deciders import MAX_CLOSEST, Asked, Hhem, Statement, choose_asking_decider
+from localeval.judgements.decision import Decision, DecisionContext, Kind
+from localeval.judgements.judged_text import JudgedText
+from localeval.judgements.replies import YesOrNo, probability_of_yes
+from localeval.judgements.support import SupportRecord
+from localeval.judgements.windows import windows
+from localeval.options import Options
+from localeval.prompts import PromptBySha256, PromptForm
+from localeval.samples import Sample
+from localeval.text.display import one_line
+from localeval.text.empty_sentences import is_refusal
+from localeval.text.language import language
+from localeval.text.sentences import has_words
+from localeval.text.word_lists import read_lists
+
+ResponseKind = Literal["answered", "partly", "refused", "undetermined"]
+
+MIN_KIND_PROBABILITY = 0.6  # of the likeliest kind of response; below it the kind is not determined
+MIN_PROOF = 0.5  # from which a response proves that the contexts answer, so that nothing more is asked
+ANSWER_TOKENS = 80
+# Of what a response without any statement consists, where it refuses; other reasons leave it undetermined.
+_REFUSING = ("refusal", "question", "courtesy", "no_words", "thought")
+
+
+class AbstentionRecord(Record):
+    """What kind of response it is, and whether the contexts answer the question.
+
+    gives, lacks, whole  P(the response gives a part of what is asked), P(it says that it can't tell a part or
+                         all of it), P(it gives all of it)
+    by_words             the reason why nothing of it is judged, which decides the kind unasked; "" where the
+                         judge was asked
+    labelled             what the column `answerable` says; None without one
+    has_label            whether the sample has that column: with None in `labelled` it can't be read
+    has_contexts         whether the sample has the column of contexts
+    short_answer         the shortest answer that the contexts give, as the judge wrote it; "" for none
+    short_answer_supported, short_answer_whole  P(the contexts support it), P(it gives all that is asked)
+    evidence             the sentence of the contexts that shares most with it
+    """
+
+    gives: float
+    lacks: float
+    whole: float
+    by_words: str = ""
+    labelled: bool | None = None
+    has_label: bool = False
+    has_contexts: bool = True
+    short_answer: str = ""
+    short_answer_supported: float = 0.0
+    short_answer_whole: float = 0.0
+    evidence: Evidence | None = None
+    language: str
+    windows: int = 1
+
+    decides: ClassVar[Kind] = "other"
+
+    @property
+    def kinds(self) -> dict[ResponseKind, float]:
+        """The probability of each kind; they sum to 1."""
+        return {
+            "answered": 1 - self.lacks,
+            "partly": self.lacks * self.gives,
+            "refused": self.lacks * (1 - self.gives),
+        }
+
+    @property
+    def kind(self) -> ResponseKind:
+        """The likeliest kind, if it is likely enough."""
+        kinds = self.kinds
+        likeliest = max(kinds, key=kinds.__getitem__)
+        return likeliest if kinds[likeliest] >= MIN_KIND_PROBABILITY else "undetermined"
+
+    def answerable(self, supported: float | None) -> float | None:
+        """Return P(the contexts answer the question); None where that can't be known.
+
+        supported  P(all statements of the response are supported); None without a statement
+        """
+        if self.has_label:
+            return None if self.labelled is None else float(self.labelled)
+        if not self.has_contexts:
+            return None
+        return max(self._proof(supported), self.short_answer_supported * self.short_answer_whole)
+
+    def _proof(self, supported: float | None) -> float:
+        """Return P(the response is a complete and supported answer)."""
+        return proof(self.lacks, self.whole, supported)
+
+    def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
+        """List whether the contexts answer the question, and whether the response answers it."""
+        supported = supported_in(context.records)
+        answerable = self.answerable(supported)
+        listed = []
+        words = read_lists("judgements", "zh" if self.language == "zh" else "en")["abstention"]
+        if answerable is not None:
+            listed.append(
+                Decision(
+                    text=context.sample.user_input or "",
+                    label="answerable",
+                    probability=answerable,
+                    is_yes=answerable >= context.threshold,
+                    threshold=context.threshold,
+                    column="user_input",
+                    against="retrieved_contexts",
+                    evidence=self.evidence,
+                    reason=self._why_answerable(words, supported),
+                )
+            )
+        answered = self.kinds["answered"]
+        listed.append(
+            Decision(
+                text=context.sample.response or "",
+                label="answered",
+                probability=answered,
+                is_yes=self.kind == "answered",
+                threshold=context.threshold,
+                column="response",
+                reason=self._why_kind(words),
+            )
+        )
+        return tuple(listed)
+
+    def _why_answerable(self, words: Mapping[str, str], supported: float | None) -> str:
+        """Say by what it is known whether the contexts answer."""
+        if self.has_label:
+            return words["labelled"]
+        by_answer = self.short_answer_supported * self.short_answer_whole
+        if self._proof(supported) >= max(by_answer, MIN_PROOF):
+            return words["proved"]
+        if self.short_answer:
+            return words["short_answer"].format(answer=self.short_answer)
+        return words["no_answer"]
+
+    def _why_kind(self, words: Mapping[str, str]) -> str:
+        """Name the kind, and what shows a refusal."""
+        kind = words[self.kind]
+        return words["by_words"].format(kind=kind, reason=self.by_words) if self.by_words else kind
+
+
+def proof(lacks: float, whole: float, supported: float | None) -> float:
+    """Return P(the response is a complete and supported answer), which shows that the contexts answer."""
+    return 0.0 if supported is None else (1 - lacks) * whole * supported
+
+
+def supported_in(records: Records) -> float | None:
+    """Return P(all statements of the response are supported); None without a statement or a record."""
+    record = records.get("support")
+    if not isinstance(record, SupportRecord) or not record.verdicts:
+        return None
+    probabilities = [verdict.probability for verdict in record.verdicts]
+    if record.all_supported is None:
+        return all_supported(probabilities)
+    return min(record.all_supported, *probabilities)
+
+
+class ShortAnswerReply(BaseModel):
+    answer: str
+
+
+PROMPT = PromptForm("abstention", replies={"gives": YesOrNo, "lacks": YesOrNo, "whole": YesOrNo})
+SHORT_ANSWER_PROMPT = PromptForm("short_answer", replies={"answer": ShortAnswerReply})
+
+
+class AbstentionInputs(Inputs):
+    """The response with its question, the contexts, what is known already, and what the judge is asked with.
+
+    contexts   None where the sample has no such column
+    supported  P(all statements are supported), as the judge gave it; None without a statement
+    """
+
+    response: JudgedText
+    contexts: tuple[str, ...] | None
+    supported: float | None
+    has_label: bool
+    labelled: bool | None
+    prompt: PromptBySha256
+    short_answer_prompt: PromptBySha256
+    decider: Asked | Hhem
+
+
+class Abstention(Judgement[AbstentionInputs, AbstentionRecord]):
+    """Whether the response answers or refuses, and whether the contexts answer the question."""
+
+    name = "abstention"
+    version = "1"
+    needs = ("statements", "support")
+    record = AbstentionRecord
+    prompts = (PROMPT, SHORT_ANSWER_PROMPT)
+
+    def answered_by(self, options: Options) -> AnsweredBy:  # noqa: ARG002 (also where HHEM decides on support)
+        return "judge"
+
+    def inputs(self, sample: Sample, records: Records, choices: Choices) -> AbstentionInputs:
+        options = choices.options
+        response = JudgedText.of(sample)
+        contexts = sample.retrieved_contexts
+        label = (sample.model_extra or {}).get("answerable")
+        code = language(response.question)
+        return AbstentionInputs(
+            response=response,
+            contexts=None if contexts is None else tuple(contexts),
+            supported=supported_in(records),
+            has_label=label is not None,
+            labelled=read_label(label),
+            prompt=options.prompt(PROMPT.name, code),
+            short_answer_prompt=options.prompt(SHORT_ANSWER_PROMPT.name, code),
+            decider=choose_asking_decider(sample, choices, code),
+        )
+
+    def ask(self, inputs: AbstentionInputs, models: Models) -> AbstentionRecord:
+        """Ask what the response gives and lacks, then for a short answer where it proves nothing.
+
+        The judge is asked nothing about a response of which no statement is judged, and not whether it lacks
+        something where no word of it says so.
+        """
+        told = told_by_words(inputs.response)
+        if told is None:
+            told = _ask_what_it_tells(inputs, models.engine)
+        is_proved = proof(told.lacks, told.whole, inputs.supported) >= MIN_PROOF
+        answer = ShortAnswer()
+        if not (is_proved or inputs.has_label):
+            answer = _short_answer(inputs, models)
+        return AbstentionRecord(
+            gives=told.gives,
+            lacks=told.lacks,
+            whole=told.whole,
+            by_words=told.by_words,
+            labelled=inputs.labelled,
+            has_label=inputs.has_label,
+            has_contexts=inputs.contexts is not None,
+            short_answer=answer.text,
+            short_answer_supported=answer.supported,
+            short_answer_whole=answer.whole,
+            evidence=answer.evidence,
+            language=inputs.response.language,
+            windows=answer.windows,
+        )
+
+
+def read_label(value: Any) -> bool | None:
+    """Return what the column `answerable` says; None for no label, and for one that is neither yes nor no.
+
+    >>> read_label(True), read_label("No"), read_label(1.0), read_label("可以"), read_label("perhaps")
+    (True, False, True, True, None)
+    """
+    text = str(value).strip().lower().removesuffix(".0")
+    for is_answerable, name in ((True, "label_yes"), (False, "label_no")):
+        for code in ("en", "zh"):
+            if text in read_lists("judgements", code)["abstention"][name].split():
+                return is_answerable
+    return None
+
+
+class Told(NamedTuple):
+    """The first fields of an `AbstentionRecord`."""
+
+    gives: float
+    lacks: float
+    whole: float
+    by_words: str = ""
+
+
+def told_by_words(response: JudgedText) -> Told | None:
+    """Return the kind of a response of which no statement is judged; None for others.
+
+    One that consists of sources alone, or of repeated words, neither answers nor refuses: its kind has even
+    odds, and so is not determined.
+    """
+    if response.claims:
+        return None
+    reasons = {stretch.reason for stretch in response.unjudged}
+    for reason in _REFUSING:
+        if reason in reasons:
+            return Told(0.0, 1.0, 0.0, reason)
+    return Told(0.5, 0.5, 0.0, min(reasons)) if reasons else Told(0.0, 1.0, 0.0, "no_words")
+
+
+def may_lack(response: JudgedText) -> bool:
+    """Return whether a word of the response may say that something can't be told.
+
+    >>> may_lack(JudgedText(whole="That is beyond me.", question="", column="response"))
+    True
+    >>> may_lack(JudgedText(whole="Tea grows in Assam.", question="", column="response"))
+    False
+    """
+    if any(stretch.reason == "refusal" for stretch in response.unjudged):
+        return True
+    return bool(_hints().search(response.text))
+
+
+@lru_cache
+def _hints() -> re.Pattern[str]:
+    hints = [read_lists("judgements", code)["abstention"]["hints"] for code in ("en", "zh")]
+    return re.compile("|".join(hints), re.IGNORECASE)
+
+
+def _ask_what_it_tells(inputs: AbstentionInputs, engine: TreeEngine) -> Told:
+    """Ask about the response, whether it gives, lacks and completes what is asked."""
+    kinds = ["gives", "whole"]
+    if may_lack(inputs.response):
+        kinds.append("lacks")
+    found = _ask_about(inputs.response.text, kinds, inputs, engine)
+    return Told(found["gives"], found.get("lacks", 0.0), found["whole"])
+
+
+def _ask_about(
+    text: str, kinds: Sequence[str], inputs: AbstentionInputs, engine: TreeEngine
+) -> dict[str, float]:
+    """Return P(yes) of each kind of item about `text` as an answer to the question."""
+    prompt = inputs.prompt
+    replies = engine.generate(
+        prompt.prefix("gives", YesOrNo, lacks=YesOrNo, whole=YesOrNo),
+        prompt.render_context(user_input=inputs.response.question, response=text),
+        [prompt.render_item(kind) for kind in kinds],
+        YesOrNo,
+        budget=0,
+    )
+    return {kind: probability_of_yes(reply) for kind, reply in zip(kinds, replies, strict=True)}
+
+
+class ShortAnswer(NamedTuple):
+    """The shortest answer that the contexts give, "" for none, and how far it can be trusted."""
+
+    text: str = ""
+    supported: float = 0.0
+    whole: float = 0.0
+    evidence: Evidence | None = None
+    windows: int = 1
+
+
+def _short_answer(inputs: AbstentionInputs, models: Models) -> ShortAnswer:
+    """Write an answer in each window of the contexts, check all against the whole, and return the best."""
+    contexts = inputs.contexts or ()
+    if not any(map(has_words, contexts)):
+        return ShortAnswer()
+    answers, number_of_windows = _write_answers(inputs, contexts, models.engine)
+    if not answers:
+        return ShortAnswer(windows=number_of_windows)
+    closest = rank_sentences(answers, context_sentences(contexts), MAX_CLOSEST)
+    statements = [Statement(sentence=0, text=answer) for answer in answers]
+    decisions = inputs.decider.decide(contexts, statements, closest, models)
+    found = [
+        ShortAnswer(
+            text=answer,
+            supported=decided.probability,
+            whole=_ask_about(answer, ["whole"], inputs, models.engine)["whole"],
+            evidence=sentences[0] if sentences else None,
+            windows=number_of_windows,
+        )
+        for answer, decided, sentences in zip(answers, decisions.decided, closest, strict=True)
+    ]
+    return max(found, key=lambda answer: answer.supported * answer.whole)
+
+
+def _write_answers(
+    inputs: AbstentionInputs, contexts: Sequence[str], engine: TreeEngine
+) -> tuple[list[str], int]:
+    """Return the answers that the windows of the contexts give, each once, and the number of windows."""
+    prompt = inputs.short_answer_prompt
+    prefix = prompt.prefix("answer", ShortAnswerReply)
+    item = prompt.render_item("answer", user_input=inputs.response.question)
+    empty_context = prompt.render_context(contexts="")
+    parts = windows(engine, prefix, contexts, [item], bare=empty_context, budget=ANSWER_TOKENS)
+    answers: dict[str, None] = {}
+    for part in parts:
+        [reply] = engine.generate(
+            prefix, prompt.render_context(contexts=part), [item], ShortAnswerReply, budget=ANSWER_TOKENS
+        )
+        answer = one_line(reply.value.answer).strip()
+        if not is_no_answer(answer, inputs.response.question):
+            answers[answer] = None
+    return list(answers), len(parts)
+
+
+def is_no_answer(answer: str, question: str) -> bool:
+    """Return whether the judge wrote that the contexts give no answer.
+
+    >>> is_no_answer("None.", "Who?"), is_no_answer("The documents do not say who.", "Who?")
+    (True, True)
+    >>> is_no_answer("Ann built it.", "Who built it?")
+    False
+    """
+    bare = answer.strip(" .。").lower()
+    words = {
+        word for code in ("en", "zh") for word in read_lists("judgements", code)["abstention"]["no_answers"]
+    }
+    return not has_words(answer) or bare in words or is_refusal(answer, question)
+
+
+register_judgement(Abstention())

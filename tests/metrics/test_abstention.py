@@ -1,0 +1,262 @@
+"""Abstention: in which of the six cells a sample is, by which evidence, and what the judge is asked."""
+
+import csv
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from localeval import Score, evaluate, rescore
+from localeval.judgements.decision import Decision
+from localeval.testing import FakeEngine, fake_judge
+
+NAMES = ["abstention_accuracy", "unsupported_answer_rate", "over_refusal_rate"]
+QUESTION = "When was the mill built?"
+CONTEXTS = ["The mill was built in 1820."]
+ANSWER = "The mill was built in 1820."
+REFUSAL = "The documents do not say when the mill was built."
+
+SUPPORTED: dict[str, Any] = {"verdict": 0.9}
+UNSUPPORTED: dict[str, Any] = {"verdict": 0.1}
+YES: dict[str, Any] = {"verdict": 0.95}
+NO: dict[str, Any] = {"verdict": 0.05}
+# What the judge writes from the contexts; then P(they support it), P(it gives all that is asked).
+CONTEXTS_ANSWER: list[dict[str, Any]] = [{"answer": ANSWER}, SUPPORTED, YES]
+CONTEXTS_LACK: list[dict[str, Any]] = [{"answer": "none"}]
+
+
+class Judged(NamedTuple):
+    """The three scores, the decisions, and what was asked."""
+
+    accuracy: Score
+    unsupported: Score
+    over_refusal: Score
+    decisions: tuple[Decision, ...]
+    items: list[str]
+
+    @property
+    def reasons(self) -> list[str]:
+        return [decision.reason for decision in self.decisions]
+
+
+def judged(
+    response: str,
+    *replies: dict[str, Any],
+    contexts: list[str] | None = CONTEXTS,
+    question: str = QUESTION,
+    **columns: Any,
+) -> Judged:
+    """Judge a response whose sentences are its statements; all replies must have been asked for."""
+    engine = FakeEngine(replies)
+    sample = {"user_input": question, "response": response, "retrieved_contexts": contexts, **columns}
+    [result] = evaluate([sample], NAMES, fake_judge(engine), statements="sentences").samples
+    engine.close()
+    [listed] = [one for one in result.decisions() if one.judgement == "abstention"]
+    accuracy, unsupported, over_refusal = (result.scores[name] for name in NAMES)
+    items = [item for call in engine.calls for item in call.items]
+    return Judged(accuracy, unsupported, over_refusal, listed.decisions, items)
+
+
+def test_a_complete_and_supported_answer_proves_that_the_contexts_answer() -> None:
+    # The statement is supported; the response gives something, and all of it. No short answer is written.
+    found = judged(ANSWER, SUPPORTED, YES, YES)
+    assert found.accuracy.value == 1.0
+    assert found.accuracy.soft == pytest.approx(0.9 * 0.95)
+    assert found.unsupported == Score.undefined("question_answerable")
+    assert found.over_refusal == Score(0.0, 0.0)
+    assert found.reasons == ["the response answers it, and the contexts support that", "answered"]
+
+
+def test_an_answer_without_support_is_unsupported_where_the_contexts_give_none() -> None:
+    found = judged("The mill was built in 1790.", UNSUPPORTED, YES, YES, *CONTEXTS_LACK)
+    assert found.accuracy.value == 0.0
+    assert found.unsupported == Score(1.0, 1.0)
+    assert found.over_refusal == Score.undefined("question_unanswerable")
+    assert found.reasons == ["the contexts give no answer", "answered"]
+
+
+def test_a_wrong_answer_to_an_answerable_question_is_no_fault_of_abstention() -> None:
+    found = judged("The mill was built in 1790.", UNSUPPORTED, YES, YES, *CONTEXTS_ANSWER)
+    assert found.accuracy.value == 1.0
+    assert found.reasons[0] == "by the contexts: The mill was built in 1820."
+
+
+def test_a_supported_response_that_does_not_answer_proves_nothing() -> None:
+    found = judged("The mill stands on the Arl.", SUPPORTED, NO, NO, *CONTEXTS_LACK)
+    assert found.unsupported.value == 1.0
+
+
+def test_a_refusal_is_told_by_its_words_and_right_where_the_contexts_give_no_answer() -> None:
+    found = judged(REFUSAL, *CONTEXTS_LACK)
+    assert found.accuracy == Score(1.0, 1.0)
+    assert found.unsupported == Score(0.0, 0.0)
+    assert found.over_refusal == Score.undefined("question_unanswerable")
+    assert found.reasons == ["the contexts give no answer", "refused (refusal)"]
+
+
+def test_a_refusal_is_over_cautious_where_the_contexts_answer() -> None:
+    found = judged(REFUSAL, *CONTEXTS_ANSWER)
+    assert found.over_refusal == Score(1.0, 1.0)
+    assert found.accuracy.value == 0.0
+    assert found.accuracy.soft == pytest.approx(1 - 0.9 * 0.95)
+    assert found.unsupported == Score.undefined("question_answerable")
+
+
+def test_a_refusal_that_cites_is_a_refusal() -> None:
+    found = judged("The documents do not say when the mill was built [1].", *CONTEXTS_LACK)
+    assert found.reasons[1] == "refused (refusal)"
+
+
+@pytest.mark.parametrize("response", ["", "...", "Which mill do you mean?", "Sorry!"])
+def test_a_response_that_tells_nothing_refuses(response: str) -> None:
+    assert judged(response, *CONTEXTS_ANSWER).over_refusal.value == 1.0
+
+
+def test_a_short_answer_that_the_contexts_do_not_support_shows_nothing() -> None:
+    found = judged(REFUSAL, {"answer": "It was built in 1790."}, UNSUPPORTED, YES)
+    assert found.unsupported.value == 0.0
+    assert found.accuracy.value == 1.0
+
+
+def test_a_short_answer_to_a_part_of_the_question_shows_nothing() -> None:
+    found = judged(REFUSAL, {"answer": ANSWER}, SUPPORTED, NO, question="When was it built, and by whom?")
+    assert found.accuracy.value == 1.0
+
+
+def test_a_refusal_in_the_judges_own_short_answer_is_none() -> None:
+    assert judged(REFUSAL, {"answer": "The documents do not say it."}).accuracy.value == 1.0
+
+
+def test_a_refusal_in_other_words_is_asked_about() -> None:
+    # The statement; then whether the response gives, completes, lacks what is asked.
+    found = judged("That lies beyond me.", UNSUPPORTED, NO, NO, YES, *CONTEXTS_LACK)
+    assert found.accuracy.value == 1.0
+    # P(answered), and P(partly answered) x P(not supported).
+    assert found.unsupported.soft == pytest.approx(0.05 + 0.95 * 0.05 * 0.9)
+    assert found.reasons[1] == "refused"
+
+
+def test_nobody_is_asked_whether_an_answer_refuses_that_has_no_word_for_it() -> None:
+    plain = judged(ANSWER, SUPPORTED, YES, YES)
+    hedged = judged("The mill was not built in 1790.", SUPPORTED, YES, YES, NO)
+    assert len(hedged.items) == len(plain.items) + 1
+    assert "can't tell" in hedged.items[-1]
+
+
+def test_a_partial_answer_is_right_where_the_contexts_give_only_that_part() -> None:
+    response = "The mill was built in 1820. The documents do not say by whom."
+    found = judged(response, SUPPORTED, YES, NO, YES, *CONTEXTS_LACK, question="When was it built, by whom?")
+    assert found.accuracy.value == 1.0
+    assert found.unsupported.value == 0.0
+    assert found.reasons[1] == "partly answered"
+
+
+def test_a_partial_answer_without_support_is_an_unsupported_answer() -> None:
+    response = "The mill was built in 1790. The documents do not say by whom."
+    found = judged(
+        response, UNSUPPORTED, YES, NO, YES, *CONTEXTS_LACK, question="When was it built, by whom?"
+    )
+    assert found.unsupported.value == 1.0
+    assert found.accuracy.value == 0.0
+
+
+def test_a_partial_answer_is_not_right_where_the_contexts_give_all_and_no_refusal_either() -> None:
+    response = "The mill was built in 1820. The documents do not say by whom."
+    answer = [{"answer": "It was built in 1820 by Ann."}, SUPPORTED, YES]
+    found = judged(response, SUPPORTED, YES, NO, YES, *answer, question="When was it built, and by whom?")
+    assert found.accuracy.value == 0.0
+    assert found.over_refusal.value == 0.0
+
+
+def test_a_response_whose_kind_is_not_clear_is_left_out() -> None:
+    found = judged("That is not clear.", UNSUPPORTED, {"verdict": 0.5}, NO, {"verdict": 0.5}, *CONTEXTS_LACK)
+    assert found.accuracy == found.unsupported == found.over_refusal == Score.undefined("undetermined")
+
+
+def test_a_response_of_sources_alone_is_left_out() -> None:
+    assert judged("mill.pdf", *CONTEXTS_LACK).accuracy == Score.undefined("undetermined")
+
+
+def test_chinese_is_asked_in_chinese_and_its_refusals_are_known() -> None:
+    found = judged("资料没有说明磨坊的建造年份。", {"answer": "无"}, question="磨坊建于哪一年？")
+    assert found.accuracy.value == 1.0
+    assert found.reasons == ["上下文没有给出答案", "拒答（refusal）"]
+
+
+@pytest.mark.parametrize("label", [True, 1, "yes", "是"])
+def test_the_column_answerable_goes_before_all_evidence(label: Any) -> None:
+    found = judged(REFUSAL, answerable=label)
+    assert found.over_refusal == Score(1.0, 1.0)
+    assert found.reasons[0] == "by the column answerable"
+
+
+def test_the_column_answerable_may_say_no() -> None:
+    found = judged(ANSWER, SUPPORTED, YES, YES, answerable=False)
+    assert found.unsupported == Score(1.0, 1.0)
+
+
+def test_a_label_that_says_neither_yes_nor_no_is_named() -> None:
+    assert judged(REFUSAL, answerable="perhaps").accuracy == Score.undefined("unreadable_answerable")
+
+
+def test_without_any_context_every_question_is_to_be_refused() -> None:
+    assert judged(REFUSAL, contexts=[]).accuracy == Score(1.0, 1.0)
+    assert judged(ANSWER, YES, YES, contexts=[]).unsupported == Score(1.0, 1.0)
+
+
+def test_without_the_column_of_contexts_nothing_is_known_but_by_a_label() -> None:
+    assert judged(REFUSAL, contexts=None).accuracy == Score.undefined("missing_retrieved_contexts")
+    assert judged(REFUSAL, contexts=None, answerable=False).accuracy.value == 1.0
+
+
+def test_means_are_rates_over_their_own_samples_and_a_threshold_needs_no_judge(tmp_path: Path) -> None:
+    samples = [
+        {"id": "refused", "user_input": QUESTION, "response": REFUSAL, "answerable": True},
+        {"id": "answered", "user_input": QUESTION, "response": ANSWER, "answerable": True},
+        {"id": "invented", "user_input": QUESTION, "response": ANSWER, "answerable": False},
+        {"id": "unknown", "user_input": QUESTION, "response": REFUSAL, "retrieved_contexts": CONTEXTS},
+    ]
+    # "Answered" and "invented" have no contexts; of "unknown" the contexts answer with 0.6.
+    replies = [YES, YES, YES, YES, {"answer": ANSWER}, {"verdict": 0.6}, {"verdict": 1.0}]
+    judge = fake_judge(FakeEngine(replies))
+    result = evaluate(samples, NAMES, judge, tmp_path, statements="sentences")
+    assert result["over_refusal_rate"].value == pytest.approx(2 / 3)
+    assert result["unsupported_answer_rate"].value == 1 / 1
+    assert result["abstention_accuracy"].value == 1 / 4
+    again = rescore(tmp_path, threshold=0.7)
+    assert again["over_refusal_rate"].value == 1 / 2
+    assert again["unsupported_answer_rate"].value == 1 / 2
+
+
+def told(*labels: bool) -> str:
+    """The report of responses that all refuse, with these labels; the last one answers."""
+    responses = [REFUSAL] * (len(labels) - 1) + [ANSWER]
+    rows = [
+        {"user_input": QUESTION, "response": response, "answerable": label}
+        for response, label in zip(responses, labels, strict=True)
+    ]
+    return str(evaluate(rows, NAMES, fake_judge(FakeEngine([YES, YES])), statements="sentences"))
+
+
+def test_the_report_tells_both_sides_and_the_mean_of_both_shares() -> None:
+    text = told(True, True, False, False, False, True)
+    # One of three is answered, three of three are refused.
+    assert "of 3 questions that the contexts answer, 1 are answered; of 3 others, 3 are refused" in text
+    assert "mean of both shares 0.667 (95 % " in text
+
+
+def test_the_report_says_where_a_run_has_one_side_alone() -> None:
+    assert "the contexts answer every question, so no refusal could be right" in told(True, True)
+    assert "the contexts answer no question, so no refusal could be needless" in told(False, False)
+
+
+def test_csv_and_page_say_why(tmp_path: Path) -> None:
+    sample = {"user_input": QUESTION, "response": REFUSAL, "retrieved_contexts": CONTEXTS}
+    evaluate([sample], NAMES, fake_judge(FakeEngine(CONTEXTS_ANSWER)), tmp_path, statements="sentences")
+    with (tmp_path / "statements.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["judgement"] == "abstention"]
+    assert [(row["statement"], row["verdict"], row["reason"]) for row in rows] == [
+        (QUESTION, "1", "by the contexts: The mill was built in 1820."),
+        (REFUSAL, "0", "refused (refusal)"),
+    ]
+    assert "by the contexts: The mill was built in 1820." in (tmp_path / "report.html").read_text("utf-8")
