@@ -304,7 +304,7 @@ def _effective_number(drawn: Drawn) -> float:
     weights = drawn.weights
     if drawn.groups is not None:
         _, numbers = np.unique(np.asarray(drawn.groups), return_inverse=True)
-        weights = np.bincount(numbers, weights=weights)
+        weights = np.bincount(numbers, weights=weights).astype(np.float64)
     return float(1 / (weights @ weights))
 
 
