@@ -102,20 +102,26 @@ def test_the_plan_of_a_finished_run_still_tells_its_windows(tiny_judge: Judge, t
     assert (again.to_make, again.windows, again.too_long) == (0, estimate.windows, estimate.too_long)
 
 
-# What is judged of two responses, of several ones, and of a question that follows others.
-OF_MORE_THAN_ONE_ANSWER = {"preference", "consistency", "standalone_question"}
+# What is judged of two responses, and of several ones.
+OF_MORE_THAN_ONE_RESPONSE = {"preference", "consistency"}
 
 
 def plan_of_all_metrics() -> Plan:
     """A plan by an engine without an answer to give: a question to it would end the test."""
-    sample = Sample(user_input="Tea?", response="Tea grows.", retrieved_contexts=["Tea."], reference="Tea.")
+    sample = Sample(
+        user_input="Tea?",
+        response="Tea grows.",
+        retrieved_contexts=["Tea."],
+        reference="Tea.",
+        history=[{"role": "user", "content": "Does coffee grow?"}],
+    )
     judge = fake_judge(FakeEngine([]), classifier=FakeClassifier({}))
     return planned(judge, [sample], ",".join(METRICS), explain=True, head=READ)
 
 
 def test_every_judgement_can_be_gone_through_without_an_answer() -> None:
     work = plan_of_all_metrics().work
-    assert {row.judgement for row in work if row.to_make == 1} == set(JUDGEMENTS) - OF_MORE_THAN_ONE_ANSWER
+    assert {row.judgement for row in work if row.to_make == 1} == set(JUDGEMENTS) - OF_MORE_THAN_ONE_RESPONSE
 
 
 def test_a_plan_says_which_model_makes_a_judgement() -> None:
