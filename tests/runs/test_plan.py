@@ -103,7 +103,7 @@ def test_the_plan_of_a_finished_run_still_tells_its_windows(tiny_judge: Judge, t
 
 
 # What is judged of two responses, and of several ones.
-OF_MORE_THAN_ONE_RESPONSE = {"preference", "consistency"}
+OF_MORE_THAN_ONE_ANSWER = {"preference", "consistency"}
 
 
 def plan_of_all_metrics() -> Plan:
@@ -121,7 +121,7 @@ def plan_of_all_metrics() -> Plan:
 
 def test_every_judgement_can_be_gone_through_without_an_answer() -> None:
     work = plan_of_all_metrics().work
-    assert {row.judgement for row in work if row.to_make == 1} == set(JUDGEMENTS) - OF_MORE_THAN_ONE_RESPONSE
+    assert {row.judgement for row in work if row.to_make == 1} == set(JUDGEMENTS) - OF_MORE_THAN_ONE_ANSWER
 
 
 def test_a_plan_says_which_model_makes_a_judgement() -> None:
