@@ -361,7 +361,7 @@ def correct_by_card(result: Result, path: str | Path) -> tuple[str, Corrected]:
     """
     from localeval.statistics.rates import JudgeCounts, corrected_share
 
-    card, where = _read_card(Path(path))
+    card, where = read_card(Path(path))
     metric = _metric_of_card(result, card, where)
     units = _samples(result, metric)
     _check_apart(units, card, where)
@@ -395,7 +395,8 @@ def correct_by_card(result: Result, path: str | Path) -> tuple[str, Corrected]:
     return metric.name, _completed(empty, share.value, share.interval, effective, metric)
 
 
-def _read_card(path: Path) -> tuple[CardRates, str]:
+def read_card(path: Path) -> tuple[CardRates, str]:
+    """Read a card.json, or that of a folder, and return its place, too. Raises InputError for no rates."""
     file = path / CARD if path.is_dir() else path
     try:
         content = file.read_bytes()
