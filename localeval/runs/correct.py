@@ -65,9 +65,8 @@ def correct_by_labels(
     known = [label for label in labels.labels if label.value is not None]
     pairs = _join(result, labels, known, units)
     drawn = labels.design.drawn if labels.design is not None else len(labels.labels)
-    threshold = result.signature.threshold
     labelled = [unit for unit, _ in pairs]
-    corrected = _by_labels(labelled, [value for _, value in pairs], units, chosen, threshold)
+    corrected = _by_labels(labelled, [value for _, value in pairs], units, chosen)
     return chosen.name, corrected.model_copy(
         update={
             "unit": "statement" if is_of_statements else "sample",
@@ -240,7 +239,6 @@ def _by_labels(
     values: Sequence[float],
     units: Sequence[Unit],
     metric: Metric,
-    threshold: float,
 ) -> Corrected:
     """Correct the number of these units by labels of some of them."""
     from localeval.statistics import corrected as statistics
@@ -264,8 +262,7 @@ def _by_labels(
     scores = [unit.score for unit in labelled]
     if are_zero_or_one:
         run_scores = [unit.score for unit in units]
-        cut = _in_direction(threshold, metric)
-        mean = statistics.post_stratified(values, scores, run_scores, cut, effects.labelled, effects.run)
+        mean = statistics.post_stratified(values, scores, run_scores, effects.labelled, effects.run)
     else:
         chosen = set(map(id, labelled))
         other_scores = [unit.score for unit in units if id(unit) not in chosen]
