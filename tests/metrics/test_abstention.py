@@ -131,8 +131,8 @@ def test_a_refusal_in_other_words_is_asked_about() -> None:
     # The statement; then whether the response gives, completes, lacks what is asked.
     found = judged("That lies beyond me.", UNSUPPORTED, NO, NO, YES, *CONTEXTS_LACK)
     assert found.accuracy.value == 1.0
-    # P(answered), and P(partly answered) x P(not supported).
-    assert found.unsupported.soft == pytest.approx(0.05 + 0.95 * 0.05 * 0.9)
+    # P(answered), and P(partly answered), of which nothing is supported.
+    assert found.unsupported.soft == pytest.approx(0.05 + 0.95 * 0.05)
     assert found.reasons[1] == "refused"
 
 
