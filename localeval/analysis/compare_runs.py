@@ -22,6 +22,7 @@ from localeval.analysis.compare import (
 from localeval.errors import InputError, NotComparable
 from localeval.metrics.score import Score
 from localeval.metrics.summary import Summary
+from localeval.report.corrected import corrected_text
 from localeval.report.text import new_table, number, printed, span
 from localeval.runs.result import Result
 from localeval.statistics.holm import holm
@@ -94,6 +95,7 @@ class RunsComparison:
     names     a short name for each
     metrics   metric -> what it is in each run, for the metrics that all runs have
     changed   the samples that changed most, by metric, at most ten of each, the largest change first
+    corrected the numbers that are corrected by labels or a card, a sentence each
     looks     number of runs that are compared with the first, for which p is corrected
     warnings  caveats, one sentence each
     forced    fields of the signature that change scores and differ, where the runs were compared by force
@@ -104,6 +106,7 @@ class RunsComparison:
     metrics: Mapping[str, tuple[MetricInRun, ...]]
     changed: tuple[ChangedSample, ...]
     looks: int
+    corrected: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     forced: tuple[str, ...] = ()
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
@@ -168,7 +171,7 @@ class RunsComparison:
             notes.append(f"p is corrected for {runs} (Holm 1979), not for the number of metrics")
         if self.forced:
             notes.append(f"compared by force, though made differently: {'; '.join(self.forced)}")
-        return [*notes, *self.warnings]
+        return [*notes, *self.corrected, *self.warnings]
 
 
 def compare_runs(
@@ -215,6 +218,12 @@ def compare_runs(
         metrics={name: _corrected(row, higher.get(name)) for name, row in in_runs.items()},
         changed=tuple(_changed_most(runs, metrics)),
         looks=len(others),
+        corrected=tuple(
+            f"{metric} of {name}, corrected: {corrected_text(run.corrected[metric])}"
+            for metric in metrics
+            for run, name in zip(runs, names, strict=True)
+            if metric in run.corrected
+        ),
         warnings=tuple(warnings),
         forced=tuple(forced),
         higher_is_better={name: higher[name] for name in metrics if name in higher},

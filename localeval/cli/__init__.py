@@ -19,7 +19,7 @@ import click
 
 from localeval.errors import LocalevalError
 from localeval.system.offline import attempts, offline, set_switches
-from localeval.system.terminal import drop_output, say
+from localeval.system.terminal import drop_lost_messages, drop_output, say
 from localeval.text.display import printable
 
 EXIT_CODES = """\b
@@ -119,6 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
         refused = attempts() - attempts_before
         if refused:
             say(f"localeval: something tried to use the network; refused: {refused} attempts")
+        drop_lost_messages()
 
 
 def _prepare_streams() -> None:
