@@ -176,7 +176,7 @@ class Replacement:
             return "too few: fewer than two samples, or groups, that both judges scored"
         more = metric.needed - metric.pairs
         left = self.in_run - self.drawn
-        within = f"--sample {self.drawn + more}" if more <= left else f"the run has {left} more"
+        within = f"--sample {self.drawn + more}" if more <= left else f"the run has {left or 'no'} more"
         return f"too few: about {more} more samples would tell ({within})"
 
     def _notes(self) -> Iterator[str]:
