@@ -35,7 +35,7 @@ Exit codes:
 # Command -> its module, imported on use, and the first line of its help; the docstring is the rest.
 COMMANDS = {
     "card": ("card", "Measure how far the judge agrees with people's labels."),
-    "compare": ("compare", "Compare two runs, sample by sample."),
+    "compare": ("compare", "Compare two runs or more, sample by sample."),
     "criteria": ("criteria", "Check questions of your own for the judge."),
     "doctor": ("models", "Check machine, installation and models."),
     "evaluate": ("evaluate", "Score the samples of a file."),

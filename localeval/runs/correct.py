@@ -291,12 +291,13 @@ def _design_effects(labelled: Sequence[Unit], values: Sequence[float], units: Se
     if run_groups is None or not labelled:
         return _Effects(1.0, 1.0, None)
     label_groups = [unit.group for unit in labelled]
-    of_judge = correlation_within([float(unit.is_right) for unit in units], run_groups)
-    # A few labels share a group with another one, and tell little of how alike groups are.
-    of_labels = max(of_judge, correlation_within(values, label_groups))
+    # Few labels share a group with another one, and tell little of how alike groups are. The judge's verdicts
+    # are many, and less alike than what they judge.
+    of_verdicts = correlation_within([float(unit.is_right) for unit in units], run_groups)
+    correlation = max(of_verdicts, correlation_within(values, label_groups))
     return _Effects(
-        labelled=design_effect(label_groups, of_labels),
-        run=design_effect(run_groups, of_judge),
+        labelled=design_effect(label_groups, correlation),
+        run=design_effect(run_groups, correlation),
         groups=len(set(run_groups)),
     )
 
