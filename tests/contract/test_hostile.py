@@ -24,8 +24,16 @@ PLAIN: dict[str, Any] = {
     "retrieved_contexts": ["Tea grows on hills.", "It is picked in May."],
     "reference": "Tea grows on hills.",
     "reference_contexts": ["Tea grows on hills."],
+    "responses": ["Tea grows on hills.", "Tea is green."],
 }
-LISTS = ("retrieved_contexts", "reference_contexts")
+LISTS = ("retrieved_contexts", "reference_contexts", "responses")
+# Fields that a metric reads where a sample has them.
+OPTIONAL = {
+    "abstention_accuracy": {"retrieved_contexts"},
+    "unsupported_answer_rate": {"retrieved_contexts"},
+    "over_refusal_rate": {"retrieved_contexts"},
+    "response_consistency": {"response", "user_input"},
+}
 MARKS: dict[str, str] = {  # short enough to be in every field at once
     "control": "".join(map(chr, range(32))) + "\x7f\x80\x9b",
     "terminal": "\x1b[2J\x1b]0;title\x07\x1b[31mThe ferry left.\x9b1;1H",
@@ -130,8 +138,8 @@ def with_text(fields: list[str], text: str) -> dict[str, Any]:
 
 def fields_of(metric: Metric) -> set[str]:
     """The fields that the metric reads; measures of retrieval read what was retrieved, too."""
-    fields = {*metric.columns, *metric.either}
-    return fields | set(LISTS) if "reference_contexts" in fields else fields
+    fields = {*metric.columns, *metric.either, *OPTIONAL.get(metric.name, ())}
+    return fields | {"retrieved_contexts", "reference_contexts"} if "reference_contexts" in fields else fields
 
 
 @pytest.mark.parametrize("field", PLAIN)
