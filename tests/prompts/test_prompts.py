@@ -15,6 +15,7 @@ from localeval.judgements.deciders import ReasonedReply, closest_evidence
 from localeval.judgements.preference import Better
 from localeval.judgements.questions import ReasonedDrawnReply, ReasonedGivenReply
 from localeval.judgements.replies import YesOrNo
+from localeval.judgements.standalone_question import ReplyQuestion
 from localeval.judgements.statements import StatementsReply
 from localeval.options import Options
 from localeval.prompts import LANGUAGES, fence, fill, load_prompt
@@ -34,7 +35,9 @@ SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
     "preference": {"better": Better},
     "abstention": {"gives": YesOrNo, "lacks": YesOrNo, "whole": YesOrNo},
     "short_answer": {"answer": ShortAnswerReply},
+    "standalone_question": {"standalone": ReplyQuestion},
 }
+WITHOUT_VERDICTS = ("statements", "questions", "preference", "short_answer", "standalone_question")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -51,7 +54,7 @@ def test_worked_examples_fit_the_schema_and_yes_is_not_oftener(judgement: str, l
         assert SCHEMAS[judgement][kind].model_validate_json(assistant)
         assert "{" not in user
     verdicts = [item["verdict"] for item in items if "verdict" in item]
-    assert bool(verdicts) == (judgement not in ("statements", "questions", "preference", "short_answer"))
+    assert bool(verdicts) == (judgement not in WITHOUT_VERDICTS)
     assert not verdicts or 3 <= verdicts.count("yes") <= verdicts.count("no")
     if language == "zh":  # a comma of the width of a letter behind a Han character is a slip
         texts = [prompt.system, *prompt.items.values(), str(prompt.examples)]
