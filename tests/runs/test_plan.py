@@ -88,7 +88,13 @@ def test_windows_and_what_is_too_long_are_known_beforehand(tiny_judge: Judge, tm
 
 def test_every_judgement_can_be_gone_through_without_an_answer() -> None:
     """The engine has no answer to give: a question to it would end the test."""
-    sample = Sample(user_input="Tea?", response="Tea grows.", retrieved_contexts=["Tea."], reference="Tea.")
+    sample = Sample(
+        user_input="Tea?",
+        response="Tea grows.",
+        retrieved_contexts=["Tea."],
+        reference="Tea.",
+        history=[{"role": "user", "content": "Does coffee grow?"}],
+    )
     judge = fake_judge(FakeEngine([]), classifier=FakeClassifier({}))
     work = planned(judge, [sample], ",".join(METRICS), explain=True, head=READ).work
     assert {row.judgement for row in work if row.to_make == 1} == set(JUDGEMENTS)
