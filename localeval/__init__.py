@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from localeval.analysis.compare import Comparison as Comparison
     from localeval.analysis.compare import compare as compare
+    from localeval.analysis.prefer import prefer as prefer
+    from localeval.analysis.replacement import compare_under as compare_under
     from localeval.engine.architectures import Architecture as Architecture
     from localeval.engine.architectures import register_architecture as register_architecture
     from localeval.errors import InputError as InputError
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "analysis.compare": ["Comparison", "compare"],
+    "analysis.prefer": ["prefer"],
+    "analysis.replacement": ["compare_under"],
     "engine.architectures": ["Architecture", "register_architecture"],
     "errors": ["InputError", "LocalevalError", "ModelError", "NetworkRefused", "NotComparable"],
     "judge": ["Judge"],

@@ -21,6 +21,10 @@ class NotComparable(LocalevalError):
     """Two runs differ in judge, prompts, versions or options; the message names the differences."""
 
 
+class NotCertified(LocalevalError):
+    """A run was to be judged by a certified judge, and the card's certificate does not hold for it."""
+
+
 class EngineFailing(LocalevalError):
     """One sample after the other failed by the engine, or ended its worker, so the run stopped."""
 

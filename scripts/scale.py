@@ -105,11 +105,11 @@ class SlowEngine(SteadyEngine):
 
 def watched_judge(log: Path) -> Judge:
     """Return a judge that logs, in a worker, when it started and finished each sample."""
-    answer = workers.answer
+    judge_task = workers.judge_task
 
-    def logged_answer(judge: Judge, task: workers.Task, keep: workers.Keep) -> workers.Answer:
+    def logged_task(judge: Judge, task: workers.SampleTask, on_entry: workers.OnEntry) -> workers.TaskResult:
         start = time.time()
-        result = answer(judge, task, keep)
+        result = judge_task(judge, task, on_entry)
         with log.open("a") as file:
             file.write(f"{os.getpid()} {start} {time.time()}\n")
         return result
@@ -117,7 +117,7 @@ def watched_judge(log: Path) -> Judge:
     for name in ("workers", "cluster"):
         module = sys.modules.get(f"localeval.runs.{name}")
         if module:
-            module.answer = logged_answer  # type: ignore[attr-defined]
+            module.judge_task = logged_task  # type: ignore[attr-defined]
     judge = steady_judge(SlowEngine())
     judge.loader = partial(watched_judge, log)
     return judge

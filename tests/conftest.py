@@ -19,9 +19,10 @@ from tests.tiny import write_tiny_model
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What a run remembers of this machine stays out of the user's cache folder."""
+    """What a run remembers of this machine and its judges stays out of the user's folders."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("LOCALEVAL_LEDGER", str(tmp_path_factory.mktemp("data") / "ledger.json"))
         yield
 
 

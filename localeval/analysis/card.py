@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import logging
 import statistics
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from localeval.analysis import agreement
+from localeval.analysis import certify as certification
 from localeval.analysis.card_figures import Part, measure_parts, not_scored
 from localeval.analysis.card_kinds import (
     ALL_SUPPORTED,
@@ -21,22 +24,29 @@ from localeval.analysis.card_kinds import (
     LabelledSamples,
     LabelledSentences,
 )
+from localeval.analysis.card_rates import measure_rates
 from localeval.analysis.card_refit import refit
 from localeval.analysis.labels import are_pairs
+from localeval.errors import InputError
 from localeval.fitted.files import file_text
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for
 from localeval.judgements.decision import statement_language
 from localeval.judgements.journal import JOURNAL, JournalFile
+from localeval.labels.fingerprint import Fingerprints
 from localeval.metrics import Metric, register_criteria
+from localeval.metrics.corrected import JudgeRates
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import choose_metrics
 from localeval.options import Options
+from localeval.runs.certificate import Certificate
 from localeval.runs.evaluate import Progress, evaluate
 from localeval.runs.folder import CALIBRATION, CARD, check_default
 from localeval.runs.result import Result
 from localeval.samples import Samples
 from localeval.system.files import atomic_write, is_same, writing
+
+LOG = logging.getLogger("localeval")
 
 Bins = list[tuple[float, float, int]]
 
@@ -49,7 +59,11 @@ class Card(BaseModel):
     in_force      language -> what the calibration in force was fitted on; empty where scores are raw
     raw           language -> number of scored samples, where only other languages have a calibration in force
     calibrations  those fitted here; `calibration.json` next to the card holds the same
+    cannot_tell   number of rows that are left out, as who labelled could not tell
     reliability   score -> bins of (mean predicted probability, share of label 1, number of samples)
+    rates         how often the judge was right, of all labelled samples and by language; none but for samples
+    fingerprints  of the labelled samples: no run that has one of them is corrected by this card
+    certificate   where one was asked for
     """
 
     model_config = ConfigDict(frozen=True)
@@ -65,7 +79,11 @@ class Card(BaseModel):
     in_force: dict[str, dict[str, Any]] = {}
     raw: dict[str, int] = {}
     calibrations: list[Calibration] = []
+    cannot_tell: int = 0
     reliability: dict[str, Bins] = {}
+    rates: list[JudgeRates] = []
+    fingerprints: Fingerprints = Fingerprints()
+    certificate: Certificate | None = None
     signature: Signature
 
 
@@ -85,6 +103,7 @@ def make(
     *,
     named: bool = True,
     timeout: float | None = None,
+    certify: float | None = None,
     **options: Any,
 ) -> Card:
     """Judge labelled samples and measure how well the scores agree with the labels.
@@ -97,8 +116,10 @@ def make(
     sentences  for context_relevance: compare the needed sentences with those that people marked
     timeout    as in `evaluate`
     named      whether the caller named the folder; another one is refused where results would be lost
+    certify    what both bounds must reach for the judge to be certified, as 0.7; None: it is not to be
 
-    Raises InputError for an invalid label, too few of them, or all of one group; FolderError.
+    Raises InputError for an invalid label, too few of them, or all of one group, and where nobody can be
+    certified by these labels; FolderError.
     """
     choices = Options.read(options)
     register_criteria(choices.criteria)
@@ -108,13 +129,52 @@ def make(
     chosen = Samples(kind.samples, dataset, data.file)
     if not named:
         check_default(output, chosen)
+    unchecked: list[str] = []
+    if certify is not None:
+        unchecked = _check_certifiable(kind, certify, row, judge, choices, dataset, options)
     result = evaluate(chosen, [row.name], judge, output, progress, timeout=timeout, **options)
     card = _card_of(result, kind, row, judge, choices, dataset, output)
+    if certify is not None:
+        certificate = certification.certify(result, row, dataset, certify, unchecked)
+        card = card.model_copy(update={"certificate": certificate})
+    elif isinstance(kind, LabelledSamples):
+        _enter_test(result, row)
     with writing(output):
         atomic_write(output / CARD, [as_json(card)])
         if card.calibrations and not is_same(output / CALIBRATION, options.get("calibration", "auto")):
             atomic_write(output / CALIBRATION, [file_text(card.calibrations)])
     return card
+
+
+def _check_certifiable(
+    kind: LabelKind[Any],
+    minimum: float,
+    metric: Metric,
+    judge: Judge,
+    options: Options,
+    dataset: str,
+    given: Mapping[str, Any],
+) -> list[str]:
+    """Check that a judge can be certified by these labels; return what could not be checked.
+
+    given  the options as the caller gave them, with files as paths
+    """
+    if not isinstance(kind, LabelledSamples):
+        raise InputError(
+            f"{dataset}: a judge is certified by samples with a label, and these rows have {kind.name}; give "
+            "labelled samples, or leave --certify out."
+        )
+    certification.check_minimum(minimum)
+    signature = judge.signature([metric], options)
+    return certification.check_unused(kind.samples, dataset, signature, judge, options, given)
+
+
+def _enter_test(result: Result, metric: Metric) -> None:
+    """Enter a card without a certificate into the ledger, too: who makes ten chooses the best of ten."""
+    try:
+        certification.enter_test(result, metric)
+    except InputError as error:
+        LOG.warning("%s", error)
 
 
 def _label_kind(
@@ -141,10 +201,12 @@ def _card_of(
     items = kind.items(result)
     calibrations: list[Calibration] = []
     reliability: dict[str, Bins] = {}
+    rates: list[JudgeRates] = []
     if isinstance(kind, LabelledSamples):
         # Before the parts are measured: it adds the refitted scores.
         calibrations = refit(items, metric.name, options, judge, dataset)
         reliability = _reliability(items)
+        rates = measure_rates(result, metric)
     tokens, seconds = _costs(folder, result)
     in_force: dict[str, Calibration] = {}
     if result.signature.calibration:
@@ -161,7 +223,10 @@ def _card_of(
         in_force={language: calibration.fitted_on for language, calibration in in_force.items()},
         raw=_raw_languages(result, metric.name, in_force) if result.signature.calibration else {},
         calibrations=calibrations,
+        cannot_tell=kind.cannot_tell,
         reliability=reliability,
+        rates=rates,
+        fingerprints=Fingerprints.of(kind.samples),
         signature=result.signature,
     )
 

@@ -61,12 +61,14 @@ NEEDED = "P(needed)"
 class LabelKind(ABC, Generic[Item]):
     """Labelled data of one kind, for one metric.
 
-    samples  the samples to judge
+    samples      the samples to judge
+    cannot_tell  number of rows that are left out, as who labelled could not tell
     """
 
     name: ClassVar[CardKindName]
     part_rule: ClassVar[PartRule]
     samples: list[Sample]
+    cannot_tell: int = 0
 
     @abstractmethod
     def items(self, result: Result) -> list[Item]:
@@ -98,7 +100,10 @@ class LabelledSamples(LabelKind[JudgedSample]):
     part_rule = PartRule(("lang", "source"), min_items=10, min_of_each_label=3)
 
     def __init__(self, data: Samples, metric: Metric, number: int, options: Options, where: str) -> None:
-        self.samples = labels.labelled_samples(data, number, options.seed, where)
+        labels.check_metric(data, metric, where)
+        told = labels.told_rows(data)
+        self.cannot_tell = len(data) - len(told)
+        self.samples = labels.labelled_samples(told, number, options.seed, where)
         self._metric = metric
         self._options = options
 

@@ -14,6 +14,7 @@ from localeval.fitted.curves import Curve
 from localeval.fitted.files import FittedFor
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, conditions
+from localeval.labels.fingerprint import Fingerprints
 from localeval.options import Options
 from localeval.prompts import LANGUAGES
 
@@ -112,4 +113,5 @@ def _calibration(
             "date": datetime.date.today().isoformat(),
         },
         figures=agreement.rounded(draws.probabilities(probabilities)),
+        fingerprints=Fingerprints.of([item.row for item in items]),
     )

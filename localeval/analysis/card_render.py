@@ -73,10 +73,14 @@ def as_html(card: Card) -> str:
 def _notes(card: Card) -> list[str]:
     """List what a reader of the figures has to know, one line each."""
     lines: list[str] = []
+    if card.certificate is not None:
+        lines += card.certificate.lines()
     if card.not_scored:
         missing = ", ".join(f"{count} {reason}" for reason, count in card.not_scored.items())
         where = "counted as 0" if card.kind == "pairs" else "in no figure"
         lines.append(f"not scored, and {where}: {missing}")
+    if card.cannot_tell:
+        lines.append(f"left out, as who labelled could not tell: {card.cannot_tell}")
     if card.tokens is not None:
         lines.append(
             f"a sample takes {card.tokens:.0f} tokens and {card.seconds:.1f} s "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -13,6 +13,11 @@ from typing import Any, Literal, cast
 from rich.table import Table
 from rich.text import Text
 
+from localeval.analysis.corrected_difference import (
+    CorrectedDifference,
+    corrected_differences,
+    corrected_notes,
+)
 from localeval.errors import InputError, NotComparable
 from localeval.metrics import Score
 from localeval.metrics.sample_result import SampleResult
@@ -109,6 +114,7 @@ class Comparison:
     forced    fields of the signature that change scores and differ, where the runs were compared by `force`
     warnings  other caveats, one sentence each
     missing   the metrics of the first run that the second does not have
+    corrected  metric -> the difference of its corrected numbers, where both runs have one
     """
 
     a: str
@@ -120,6 +126,7 @@ class Comparison:
     forced: tuple[str, ...]
     warnings: tuple[str, ...]
     missing: tuple[str, ...] = ()
+    corrected: Mapping[str, CorrectedDifference] = field(default_factory=dict)
 
     def worse(self) -> list[str]:
         """List the metrics that got worse by more than chance, or may have: "worse" or "differs"."""
@@ -148,6 +155,7 @@ class Comparison:
 
     def _notes(self) -> list[str]:
         notes = [f"{self.paired} samples in both; {self.only_a} only in A, {self.only_b} only in B"]
+        notes += corrected_notes(self.corrected)
         if self.forced:
             notes.append(f"compared by force, though made differently: {'; '.join(self.forced)}")
         return [*notes, *self.warnings, f"A {self.a}", f"B {self.b}"]
@@ -223,6 +231,7 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
         b="B" if isinstance(b, Result) else str(b),
         metrics={name: _compared(name, first, second, pairs[name]) for name in shared},
         missing=tuple(name for name in first.metrics if name not in shared),
+        corrected=corrected_differences(first, second),
         paired=paired,
         only_a=len(first.samples) - paired,
         only_b=len(second.samples) - paired,
@@ -272,7 +281,9 @@ def _warnings(
     environment  the fields of the signatures that differ and change no score
     changed      ids of the samples that ask another question in each run, of `paired`
     """
-    warnings = []
+    warnings = [
+        f"{side}: {stamp.text}" for side, run in (("A", first), ("B", second)) for stamp in run.certificates
+    ]
     if environment:
         warnings.append(f"not made in the same surroundings: {'; '.join(environment)}")
     not_shared = []
@@ -459,8 +470,17 @@ def difference_cells(difference: Difference | None) -> list[str]:
     if difference is None:
         return ["-"] * 5
     interval = " to ".join(map(signed, difference.interval)) if difference.interval else "-"
-    p = f"< {MIN_SHOWN_P}" if difference.p < MIN_SHOWN_P else digits(difference.p, SIGNIFICANT)
-    return [number(difference.a), number(difference.b), signed(difference.difference), interval, p]
+    change = signed(difference.difference)
+    return [number(difference.a), number(difference.b), change, interval, shown_p(difference.p)]
+
+
+def shown_p(p: float) -> str:
+    """Format a p-value with as many decimals as show whether it is below 0.05.
+
+    >>> shown_p(0.00001), shown_p(0.0625), shown_p(0.04999)
+    ('< 0.0001', '0.0625', '0.04999')
+    """
+    return f"< {MIN_SHOWN_P}" if p < MIN_SHOWN_P else digits(p, SIGNIFICANT)
 
 
 def signed(value: float) -> str:

@@ -20,6 +20,7 @@ from localeval.fitted import heads
 from localeval.fitted.files import FittedFor
 from localeval.fitted.logits import sigmoid
 from localeval.judgements.reading import MIN_LONG_SENTENCES, CharToByteOffsets, split_words
+from localeval.labels.fingerprint import Fingerprints
 from localeval.text.sentences import Sentence
 
 # Principal components of a word's state.
@@ -58,6 +59,8 @@ def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[heads
     weights = axes @ fitted_map.word
     word = heads.LinearMap(states=_rounded(weights), bias=round(fitted_map.bias - float(mean @ weights), 5))
     minimums = _soft_minimums(logits, readings, np.arange(len(readings)))
+    # The map of words is fitted to the answers in all languages.
+    fingerprints = Fingerprints.of([reading.sample for reading in readings])
     fitted = []
     for language, answer in sorted(minimums.items()):
         members = [i for i, reading in enumerate(readings) if reading.language == language]
@@ -81,6 +84,7 @@ def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[heads
                 long_answers=sum(len(logits[i]) >= MIN_LONG_SENTENCES for i in members),
                 fitted_on=_fitted_on([readings[i] for i in members], len(readings)),
                 figures=_figures([readings[i] for i in members], [shares[i] for i in members]),
+                fingerprints=fingerprints,
             )
         )
     return fitted

@@ -120,7 +120,8 @@ DEFAULT_LIMITS = Limits()
 class Bound:
     """A bound on the mean of a metric, or on the worse `end` of its interval.
 
-    over  the number must not lie above the limit, instead of below it
+    over       the number must not lie above the limit, instead of below it
+    corrected  it is on the number that labels or a card correct (`rescore --labels`), not on the judge's mean
     """
 
     metric: str
@@ -128,23 +129,25 @@ class Bound:
     soft: bool
     end: bool
     over: bool
+    corrected: bool = False
 
     @classmethod
     def read(cls, text: str, over: bool = False) -> Bound:
         """Parse a bound. Raises InputError for another form, an unknown metric, or the better side.
 
         >>> Bound.read("faithfulness:lower=0.75")
-        Bound(metric='faithfulness', limit=0.75, soft=False, end=True, over=False)
+        Bound(metric='faithfulness', limit=0.75, soft=False, end=True, over=False, corrected=False)
         """
         option = "--fail-over" if over else "--fail-under"
         side = "upper" if over else "lower"
         name, _, number = text.partition("=")
         metric_name, *parts = name.strip().split(":")
         limit = _number_of(number)
-        if not 0 <= limit <= 1 or parts not in ([], ["soft"], [side], ["soft", side]):
+        known: list[list[str]] = [[], ["soft"], [side], ["soft", side], ["corrected"], ["corrected", side]]
+        if not 0 <= limit <= 1 or parts not in known:
             raise InputError(
-                f"{option} {shorten(text)}: write METRIC=NUMBER, METRIC:soft=NUMBER or METRIC:{side}=NUMBER, "
-                "with a number from 0 to 1."
+                f"{option} {shorten(text)}: write METRIC=NUMBER, METRIC:soft=NUMBER, METRIC:{side}=NUMBER or "
+                f"METRIC:corrected:{side}=NUMBER, with a number from 0 to 1."
             )
         metric = find_metric(metric_name)
         if metric.higher_is_better and over:
@@ -153,7 +156,14 @@ class Bound:
             )
         if not metric.higher_is_better and not over:
             raise InputError(f"{option} {shorten(text)}: of {metric_name}, lower is better; use --fail-over.")
-        return cls(metric.name, limit, soft="soft" in parts, end=side in parts, over=over)
+        return cls(
+            metric=metric.name,
+            limit=limit,
+            soft="soft" in parts,
+            end=side in parts,
+            over=over,
+            corrected="corrected" in parts,
+        )
 
     def check(self, result: Result, limits: Limits = DEFAULT_LIMITS) -> Outcome:
         """Check the bound on a result. Raises InputError where the result has no such metric.
@@ -165,13 +175,27 @@ class Bound:
         counts = (
             f"({mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed, {skipped} skipped)"
         )
-        measured = self._measured(mean)
+        measured = self._corrected(result) if self.corrected else self._measured(mean)
+        if isinstance(measured, str):
+            return Outcome(str(self), measured, missed=True)
         if measured is None:
             return Outcome(str(self), f"no value to check {counts}", missed=True)
         excess = measured - self.limit if self.over else self.limit - measured
         too_many = _too_many(mean, skipped, limits)
         found = "; ".join([f"{_against(measured, self.limit)} {counts}", *too_many])
         return Outcome(str(self), found, missed=excess > _ROUNDING or bool(too_many))
+
+    def _corrected(self, result: Result) -> float | str:
+        """Return the corrected number that is held against the limit, or why there is none."""
+        corrected = result.corrected.get(self.metric)
+        if corrected is None:
+            return "there is no corrected number; give `rescore` labels (--labels) or a card (--card)"
+        if corrected.value is None or corrected.interval is None:
+            return f"there is no corrected number: {corrected.reason}"
+        if not self.end:
+            return corrected.value
+        low, high = corrected.interval
+        return high if self.over else low
 
     def _measured(self, mean: Summary) -> float | None:
         """Return the number that is held against the limit; None where no sample, or only one, was scored."""
@@ -185,6 +209,8 @@ class Bound:
 
     def __str__(self) -> str:
         number = "soft mean" if self.soft else "mean"
+        if self.corrected:
+            number = "corrected number"
         if self.end:
             side = "upper" if self.over else "lower"
             number = f"{side} end of the 95 % interval of the {number}"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from localeval.errors import InputError
-from localeval.metrics import Metric
+from localeval.metrics import METRICS, Metric
 from localeval.samples import ALIASES, Sample
 from localeval.text.display import shorten
 
@@ -44,6 +44,43 @@ def label(sample: Sample, where: str = "the samples") -> int:
         shown = shorten(repr(value), 40)
         raise InputError(f"{where}: sample {name} has the label {shown}; write 1 (good) or 0 (bad).")
     return int(value)
+
+
+def told_rows(samples: Sequence[Sample]) -> list[Sample]:
+    """Return the rows without those whose label is null: who labelled could not tell.
+
+    Where a row labels one statement, as `label --unit statement` writes it, the statement is its response,
+    and the statements of one sample are a group.
+    """
+    return [_of_statement(row) for row in samples if not _is_untold(row)]
+
+
+def _is_untold(row: Sample) -> bool:
+    extra = row.model_extra or {}
+    return "label" in extra and extra["label"] is None
+
+
+def labels_statement(row: Sample) -> bool:
+    """Report whether `label` wrote the row, and it labels one statement of the response."""
+    return user_column(row, "label_metric") is not None and user_column(row, "statement") is not None
+
+
+def _of_statement(row: Sample) -> Sample:
+    if not labels_statement(row):
+        return row
+    of_one = user_column(row, "group", user_column(row, "label_sample"))
+    return row.model_copy(update={"response": str(user_column(row, "statement")), "group": of_one})
+
+
+def check_metric(samples: Sequence[Sample], metric: Metric, where: str) -> None:
+    """Raise InputError for labels that `label` wrote of a metric that looks at other texts."""
+    for name in dict.fromkeys(user_column(row, "label_metric") for row in samples):
+        other = METRICS.get(str(name))
+        if other is not None and other.columns != metric.columns:
+            raise InputError(
+                f"{where}: its labels are of {other.name}, which looks at other texts than {metric.name}; "
+                f"give -m {other.name}."
+            )
 
 
 def labelled_samples(samples: Sequence[Sample], number: int, seed: int, where: str) -> list[Sample]:

@@ -134,17 +134,12 @@ class Power:
     def _sentences(self, metric: MetricPower) -> list[str]:
         sentences = []
         if metric.cases:
-            numbers = sorted({case.samples for case in metric.cases})
-            span = " to ".join(f"{samples:,}" for samples in (numbers[0], numbers[-1])[: len(numbers)])
-            subject = "sample shows" if numbers == [1] else "samples show"
-            has = (
-                f"these runs share {metric.samples:,}"
-                if self.is_paired
-                else f"this run has {metric.samples:,}"
-            )
-            sentences.append(
-                f"{span} {subject} a change of {self.difference:g} with 80 % power at p < {SIGNIFICANT}; {has}"
-            )
+            least = min(case.samples for case in metric.cases)
+            most = max(case.samples for case in metric.cases)
+            numbers_of_samples = " to ".join(f"{samples:,}" for samples in dict.fromkeys((least, most)))
+            change = f"a change of {self.difference:g} with 80 % power at p < {SIGNIFICANT}"
+            has = "these runs share" if self.is_paired else "this run has"
+            sentences.append(f"{numbers_of_samples} samples show {change}; {has} {metric.samples:,}")
         if metric.design_effect > 1:
             sentences.append(
                 f"samples of one group are alike, so {metric.design_effect:.1f} times as many are needed"

@@ -34,6 +34,16 @@ MAX_DECIDED = 5
 TABLE_WIDTH = 110
 
 Finding = Literal["B is preferred", "A is preferred", "no preference shown"]
+Side = Literal["a", "b", "tie"]
+# Side -> its name in the table.
+_SHOWN: dict[Side, str] = {"b": "B", "tie": "neither", "a": "A"}
+
+
+def _preferred_side(share: float) -> Side:
+    """Return whose response is preferred, by P(the response of B is better)."""
+    if share == 0.5:
+        return "tie"
+    return "b" if share > 0.5 else "a"
 
 
 def _preference(records: Records, options: Options) -> Score:  # noqa: ARG001
@@ -125,13 +135,9 @@ class Preference:
     groups: int | None
     signature: str
 
-    def count(self, side: Literal["a", "b", "tie"]) -> int:
+    def count(self, side: Side) -> int:
         """Count the samples in which the response of A or of B is preferred, or neither."""
-        sides = {"a": self._number(-1), "b": self._number(1), "tie": self._number(0)}
-        return sides[side]
-
-    def _number(self, sign: int) -> int:
-        return sum((sample.share > 0.5) - (sample.share < 0.5) == sign for sample in self.samples)
+        return sum(_preferred_side(sample.share) == side for sample in self.samples)
 
     def most_decided(self) -> list[ComparedSample]:
         """Return the samples that were asked and decided most clearly, at most five, the clearest first."""
@@ -140,7 +146,7 @@ class Preference:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""
-        counts = {"b": self.count("b"), "tie": self.count("tie"), "a": self.count("a")}
+        counts = {side: self.count(side) for side in _SHOWN}
         # Another number is another form.
         return {"schema": 1, "preferred": counts, **asdict(self)}
 
@@ -149,8 +155,7 @@ class Preference:
         table = new_table(self.question if len(self.question) <= 60 else "preferred", "samples", "share")
         table.columns[0].overflow = "fold"
         total = len(self.samples)
-        rows: tuple[tuple[str, Literal["a", "b", "tie"]], ...] = (("B", "b"), ("neither", "tie"), ("A", "a"))
-        for label, side in rows:
+        for side, label in _SHOWN.items():
             table.add_row(label, str(self.count(side)), number(self.count(side) / total))
         lines = [*printed(table, TABLE_WIDTH), "", *self._figures(), ""]
         lines += [*self._table_of_decided(), "", *self._notes(), f"A {self.a}", f"B {self.b}"]

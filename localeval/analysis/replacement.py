@@ -20,7 +20,7 @@ from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics import Metric, Score
 from localeval.metrics.sample_result import SampleResult
-from localeval.metrics.signature import needs_judge
+from localeval.metrics.signature import differences, needs_judge
 from localeval.metrics.summary import GroupNumbers, choose_metrics, group_of, shared_groups
 from localeval.options import Options
 from localeval.report.text import new_table, number, printed
@@ -52,6 +52,8 @@ MAX_CHANGED = 5
 TABLE_WIDTH = 110
 
 _COMMON, _RARE = 0, 1
+# Fields of a signature that belong to the judge.
+_OF_JUDGE = ("judge.", "heads", "calibration")
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class Replacement:
 
     def __str__(self) -> str:
         """Show a row for each metric, then what each outcome rests on."""
-        table = new_table("metric", "old", "new", "new - old", "90 %", "kappa", "95 %", "yes->no", "no->yes")
+        table = new_table("metric", "old", "new", "new - old", "90 %", "kappa", "95 %")
         table.add_column("outcome")
         for name, metric in self.metrics.items():
             table.add_row(Text(printable(name)), *_cells(metric), metric.outcome)
@@ -148,11 +150,12 @@ class Replacement:
 
     def _notes_on(self, metric: Replaced) -> Iterator[str]:
         yield self._conclusion(metric)
-        p = "" if metric.mcnemar is None else f"; McNemar's mid-p {metric.mcnemar:.4f}"
         yield (
-            f"{metric.pairs} samples scored by both; same verdict (value of {self.cut:g} or more, or not) on "
-            f"{metric.agreement:.1%}, PABAK {metric.pabak:.3f}{p}"
+            f"{metric.pairs} samples scored by both: {metric.both_yes} yes and {metric.both_no} no by both, "
+            f"{metric.yes_to_no} yes to no, {metric.no_to_yes} no to yes (yes: {self.cut:g} or more)"
         )
+        p = "" if metric.mcnemar is None else f", McNemar's mid-p {metric.mcnemar:.4f}"
+        yield f"same verdict on {metric.agreement:.1%}, PABAK {metric.pabak:.3f}{p}"
         if metric.kappa is None:
             yield "only one verdict occurs, so kappa has no meaning; the interval is that of PABAK"
         if metric.stopped or metric.started:
@@ -168,7 +171,7 @@ class Replacement:
         if metric.outcome == "equivalent":
             return f"equivalent: the mean shifts by less than {margin}, kappa is {MIN_KAPPA:g} or more"
         if metric.outcome == "different":
-            return "different: other numbers than the old judge's; which are right, only labels can tell"
+            return f"different: {_why_different(metric)}; which judge is right, only labels can tell"
         if metric.needed is None:
             return "too few: fewer than two samples, or groups, that both judges scored"
         more = metric.needed - metric.pairs
@@ -189,6 +192,17 @@ class Replacement:
         yield from self.notes
 
 
+def _why_different(metric: Replaced) -> str:
+    """Say by what the judges were found to differ: the mean, the single verdicts, or both."""
+    reasons = []
+    if metric.wide_interval is not None and not metric.wide_interval[0] <= 0 <= metric.wide_interval[1]:
+        low, high = map(_signed, metric.wide_interval)
+        reasons.append(f"the mean shifts by {_signed(metric.shift)} (95 % {low} to {high})")
+    if metric.kappa_interval is not None and metric.kappa_interval[1] < MIN_KAPPA:
+        reasons.append(f"the verdicts agree too little, with kappa below {MIN_KAPPA:g}")
+    return " and ".join(reasons)
+
+
 def _cells(metric: Replaced) -> list[str]:
     return [
         number(metric.old),
@@ -197,8 +211,6 @@ def _cells(metric: Replaced) -> list[str]:
         "-" if metric.shift_interval is None else " to ".join(map(_signed, metric.shift_interval)),
         number(metric.kappa),
         "-" if metric.kappa_interval is None else " to ".join(map(number, metric.kappa_interval)),
-        str(metric.yes_to_no),
-        str(metric.no_to_yes),
     ]
 
 
@@ -253,6 +265,7 @@ def compare_under(
     finally:
         if opened is not judge:
             opened.close()
+    notes += _other_differences(before, after)
     compared = {name: _replaced(name, before, after, plan, margin, cut) for name in names}
     return Replacement(
         run=str(run),
@@ -308,6 +321,15 @@ def _options_for_another(config: StoredRunConfig) -> tuple[Options, list[str]]:
             options = replace(options, **{name: "auto"})  # type: ignore[arg-type]
             notes.append(f"the file of the run's option {name} was fitted for the old judge: left out")
     return options, notes
+
+
+def _other_differences(before: Result, after: Result) -> list[str]:
+    """Say in what else than the judge, and what was fitted for it, the two runs differ."""
+    fields, _ = differences(before.signature, after.signature)
+    others = [field for field in fields if not field.startswith(_OF_JUDGE)]
+    if not others:
+        return []
+    return [f"not only the judge differs: {'; '.join(others)}"]
 
 
 def _judged_metrics(run: Result, options: Options, wanted: Sequence[str] | None) -> list[str]:

@@ -26,7 +26,7 @@ EXIT_CODES = """\b
 Exit codes:
   0    done, also with undefined or failed samples (their counts are printed)
   1    no sample was scored, a run stopped as every sample failed, a gate was missed, compare refused,
-       verify found a difference, or an error not listed here
+       verify found a difference, a judge is not certified, or an error not listed here
   2    wrong usage, input that can't be used, output or a run's folder that can't be written, a folder
        that is in use, or too little memory for the model
   3    a model or a file of a pack is missing or broken, or doctor found a fault

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,18 @@ if TYPE_CHECKING:
     is_flag=True,
     help="For context_relevance: compare the needed sentences with sentence_labels.",
 )
+@click.option(
+    "--certify",
+    is_flag=True,
+    help="Certify the judge by these labels, in each language; exit 1 where it is in none.",
+)
+@click.option(
+    "--minimum",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.7,
+    show_default=True,
+    help="For --certify: what the lower bounds of sensitivity and specificity must reach.",
+)
 @click.option("--html", type=OUTPUT_FILE, help="Also write the card as an HTML page.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no live line.")
 def card_command(
@@ -52,6 +65,8 @@ def card_command(
     output: Path | None,
     number: int,
     sentences: bool,
+    certify: bool,
+    minimum: float,
     html: Path | None,
     quiet: bool,
     as_json: bool,
@@ -88,6 +103,7 @@ def card_command(
             sentences,
             named=output is not None,
             timeout=timeout,
+            certify=minimum if certify else None,
             **options,
         )
     if as_json:
@@ -103,6 +119,9 @@ def card_command(
         say(f"calibration: {folder / CALIBRATION}; use it with --calibration")
     elif (folder / CALIBRATION).exists():
         say(f"calibration: none; {folder / CALIBRATION} is from an earlier card")
+    certificate = result.certificate
+    if certificate is not None and not any(outcome.certified for outcome in certificate.outcomes):
+        sys.exit(1)
 
 
 @click.command("fit", params=[JUDGE, THREADS])
@@ -150,8 +169,28 @@ def _read_all(paths: Sequence[str]) -> list[Sample]:
     return [
         sample.model_copy(update={"id": f"{sample.id} of {path}"})
         for path in paths
-        for sample in read_samples(path)
+        for sample in _responses(path)
     ]
+
+
+def _responses(path: str) -> list[Sample]:
+    """Read labelled responses without those that who labelled could not tell, and say how many these are.
+
+    Raises InputError for labels of single statements: a head reads whole responses.
+    """
+    from localeval.analysis.labels import labels_statement, told_rows
+
+    rows = read_samples(path)
+    if any(map(labels_statement, rows)):
+        raise InputError(
+            f"{path}: its labels are of single statements, and a head reads whole responses; "
+            "label samples (--unit sample)."
+        )
+    told = told_rows(rows)
+    if len(told) < len(rows):
+        untold = len(rows) - len(told)
+        say(f"{path}: {untold} of {len(rows)} rows are left out, as who labelled could not tell")
+    return told
 
 
 def _is_useful(head: Head) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from localeval.analysis.compare import compare
+from localeval.analysis.compare_slices import compare_slices
 from localeval.analysis.gates import Drop, Limits, drop_gates
 from localeval.cli.compare_by_judge import BY_JUDGE, compared_by_judge, is_question
 from localeval.cli.options import JSON
@@ -43,9 +45,17 @@ class _Compare(click.Command):
     help="Exit 1 if a metric got worse by more than chance, too many of the samples that A scored were not "
     "scored in B, or B lacks a metric of A. With METRIC:drop=NUMBER: if its mean is worse by more than that.",
 )
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN",
+    help="Also compare by the values of this column of the data; lang is found where the data does not have "
+    "it. May be given several times.",
+)
 def compare_command(
     runs: tuple[Path, ...],
     force: bool,
+    by: tuple[str, ...],
     fail_on_drop: tuple[str, ...],
     as_json: bool,
     max_failed: str | None,
@@ -64,10 +74,18 @@ def compare_command(
     a, b = runs
     drops = [Drop.read(text) for text in fail_on_drop if text]
     limits = Limits.read(max_failed, max_undefined)
-    comparison = compare(a, b, force=force)
+    first = folder.load(a)
+    second = folder.load(b)
+    comparison = replace(compare(first, second, force=force), a=str(a), b=str(b))
+    slices = compare_slices(first, second, [*comparison.metrics], by)
     if as_json:
-        click.echo(escaped_json(json.dumps(comparison.to_dict(), ensure_ascii=False, indent=1)))
+        found = comparison.to_dict()
+        if slices:
+            found["slices"] = [sliced.to_dict() for sliced in slices]
+        click.echo(escaped_json(json.dumps(found, ensure_ascii=False, indent=1)))
     else:
         click.echo(str(comparison))
+        for sliced in slices:
+            click.echo("\n".join(["", *sliced.lines()]))
     if fail_on_drop and some_missed(drop_gates(comparison, str(a), drops, limits)):
         sys.exit(1)

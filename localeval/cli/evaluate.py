@@ -65,11 +65,19 @@ _OUTPUT = option(
 @click.argument("file", required=False)
 @click.option("--example", is_flag=True, help="Score the shipped samples instead of FILE.")
 @click.option("--plan", "plan_only", is_flag=True, help="Show what the run would take, and exit.")
+@click.option(
+    "--require-certified",
+    multiple=True,
+    metavar="CARD",
+    help="Exit 1, where possible before anything is judged, unless the judge is certified for this run by "
+    "CARD, a file or folder that `card --certify` wrote. May be given several times.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Show no plan and no live line.")
 def evaluate_command(
     file: str | None,
     example: bool,
     plan_only: bool,
+    require_certified: tuple[str, ...],
     quiet: bool,
     output: Path | None,
     as_json: bool,
@@ -104,13 +112,25 @@ def evaluate_command(
             return
         with live_line(quiet) as line:
             watch = None if quiet else line
-            result = evaluate(samples, metrics, loaded, folder, watch=watch, **parallel, **options)
+            result = evaluate(
+                samples,
+                metrics,
+                loaded,
+                folder,
+                watch=watch,
+                require_certified=require_certified,
+                **parallel,
+                **options,
+            )
     show(result, as_json)
     _suggest_embedder(result, judge["embedder"])
     say(f"records and scores: {folder / RESULTS}")
     say(f"report: {folder / REPORT}")
     gates.enforce(result)
     exit_unless_scored(result)
+    if not all(stamp.holds for stamp in result.certificates):
+        say("the judge is not certified for all of this run; the reasons are above")
+        sys.exit(1)
 
 
 def _load_judge(judge: dict[str, Any], metrics: Sequence[Metric], options: Mapping[str, Any]) -> Judge:

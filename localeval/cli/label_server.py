@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -60,6 +61,11 @@ class LabelServer(ThreadingTCPServer):
             options = replace(self.session.options, known=dict(self.session.labels), saved_in=self.saved_in)
             return "".join(label_page(self.session.draw, options))
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that went away; a label that was not answered is sent again."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
     def save(self, label: Mapping[str, Any]) -> None:
         """Save a label as the page sends it. Raises ValueError for anything else, and InputError."""
         row_id, value, note, by = (label.get(name) for name in ("id", "label", "note", "by"))
@@ -80,13 +86,13 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = SECONDS
 
     def do_GET(self) -> None:
-        if self._is_refused() or self.path != f"/{self.server.token}/":
+        if not self._asks_for(""):
             self._answer(HTTPStatus.NOT_FOUND, "not found")
             return
         self._answer(HTTPStatus.OK, self.server.page(), "text/html")
 
     def do_POST(self) -> None:
-        if self._is_refused() or self.path != f"/{self.server.token}/label":
+        if not self._asks_for("label"):
             self._answer(HTTPStatus.NOT_FOUND, "not found")
             return
         try:
@@ -98,11 +104,14 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._answer(HTTPStatus.NO_CONTENT, "")
 
-    def _is_refused(self) -> bool:
-        """Report whether the request names another host, or a page of another origin sent it."""
-        has_host = hmac.compare_digest(self.headers.get("Host", "").encode(), self.server.host.encode())
-        origin = self.headers.get("Origin")
-        return not has_host or origin not in (None, f"http://{self.server.host}")
+    def _asks_for(self, name: str) -> bool:
+        """Report whether the request is for this name below the token, by this host, from no other page."""
+        path = f"/{self.server.token}/{name}"
+        has_token = hmac.compare_digest(self.path.encode("utf-8", "replace"), path.encode())
+        is_own_host = self.headers.get("Host") == self.server.host
+        return (
+            has_token and is_own_host and self.headers.get("Origin") in (None, f"http://{self.server.host}")
+        )
 
     def _read_label(self) -> Mapping[str, Any]:
         length = int(self.headers.get("Content-Length", "0"))

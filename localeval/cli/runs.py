@@ -59,7 +59,8 @@ GATES = [
         multiple=True,
         metavar="METRIC=NUMBER",
         help="Exit 1 if the mean is below, or too many samples have no score; METRIC:lower is the lower end "
-        "of its interval, METRIC:soft the mean of soft. May be given several times.",
+        "of its interval, METRIC:soft the mean of soft, METRIC:corrected and METRIC:corrected:lower what "
+        "labels or a card correct (`rescore`). May be given several times.",
     ),
     click.Option(
         ["--fail-over"],
@@ -194,7 +195,7 @@ def some_missed(outcomes: Sequence[Outcome]) -> bool:
 _RUN = click.argument("run", type=click.Path(path_type=Path))
 
 
-@click.command("report")
+@click.command("report", params=[JSON])
 @_RUN
 @click.option(
     "--html",
@@ -207,15 +208,23 @@ _RUN = click.argument("run", type=click.Path(path_type=Path))
     is_flag=True,
     help="Show the time and the tokens of each judgement instead; write nothing.",
 )
-def report_command(run: Path, html: Path | None, only_cost: bool) -> None:
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN",
+    help="Also show means, intervals and counts by the values of this column of the data; lang is found "
+    "where the data does not have it. May be given several times.",
+)
+def report_command(run: Path, html: Path | None, only_cost: bool, by: tuple[str, ...], as_json: bool) -> None:
     """RUN is the folder of a finished run; no model is needed."""
     if only_cost:
         click.echo(cost_table(judgement_costs(run)))
         return
     check_output_file("html", PAGE, own=run / folder.REPORT)
     result = folder.load(run)
+    result.slice_by(*by)
     title = run.resolve().name
-    show(result)
+    show(result, as_json)
     if html is None:
         written = formats.write_pages(result, run, title)
     else:
@@ -227,6 +236,24 @@ def report_command(run: Path, html: Path | None, only_cost: bool) -> None:
 
 @click.command("rescore", params=[*RESCORING, JSON, *GATES])
 @_RUN
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Labels of samples that were drawn at random (`label` makes such a file): they correct the metric.",
+)
+@click.option("--label-metric", metavar="METRIC", help="What the labels are of.  [default: as the file says]")
+@click.option(
+    "--labels-are-random",
+    is_flag=True,
+    help="The labels are of a random draw from this run, which the file does not say.",
+)
+@click.option(
+    "--card",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A card of the same judge on other samples corrects its metric, where it is not too uncertain.",
+)
 @click.option(
     "-o",
     "--output",

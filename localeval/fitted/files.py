@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from localeval.errors import InputError
+from localeval.labels.fingerprint import Fingerprints
 from localeval.text.display import shorten
 
 SCHEMA = 1  # of a file of heads or calibrations
@@ -35,8 +36,9 @@ class FittedFor(Fitted):
 class FittedRow(Fitted):
     """A row of a file of `KIND`, which `localeval COMMAND` writes: fitted for a judge and a language.
 
-    fitted_on  for people to read: sources, labels, date
-    figures    on texts that it was not fitted on: name -> (figure, ends of its 95 % interval)
+    fitted_on     for people to read: sources, labels, date
+    figures       on texts that it was not fitted on: name -> (figure, ends of its 95 % interval)
+    fingerprints  of the samples that it was fitted on; None where they are not known
     """
 
     KIND: ClassVar[str]
@@ -46,6 +48,7 @@ class FittedRow(Fitted):
     language: str
     fitted_on: dict[str, Any] = {}
     figures: dict[str, tuple[float, float, float]] = {}
+    fingerprints: Fingerprints | None = None
 
 
 F = TypeVar("F", bound=FittedRow)

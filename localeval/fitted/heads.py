@@ -190,7 +190,7 @@ class Head(FittedRow):
     @cached_property
     def sha256(self) -> str:
         """The digest of every field that affects a result."""
-        return digest(self.model_dump(mode="json", exclude={"fitted_on", "figures"}))
+        return digest(self.model_dump(mode="json", exclude={"fitted_on", "figures", "fingerprints"}))
 
 
 HeadBySha256 = Annotated[Head, PlainSerializer(lambda head: head.sha256)]

@@ -108,7 +108,9 @@ def label_row(label: Label, metric: str, design: Design, row_id: str | None = No
     row = label.sample.model_dump(exclude_none=True)
     # A column of the data that has this name is not what was labelled.
     row.pop("statement", None)
-    row |= {"id": row_id or label.sample_id, "label": label.value, "label_metric": metric}
+    # 1 and 0 are written without a fraction, as the page of labels writes them.
+    value = int(label.value) if label.value in (0, 1) else label.value
+    row |= {"id": row_id or label.sample_id, "label": value, "label_metric": metric}
     row |= {"label_sample": label.sample_id, "label_by": label.by, "label_note": label.note}
     row["label_design"] = design.model_dump()
     if label.statement is not None:
@@ -117,11 +119,7 @@ def label_row(label: Label, metric: str, design: Design, row_id: str | None = No
 
 
 def row_json(row: Mapping[str, Any]) -> str:
-    """Return a row as JSON on one line, in UTF-8 whatever a model wrote: half a character is escaped.
-
-    >>> row_json({"statement": "Tea \ud83c", "label": 1})
-    '{"statement": "Tea \\\\ud83c", "label": 1}'
-    """
+    """Return a row as JSON on one line. Half a character, which a model may write, is escaped."""
     text = json.dumps(row, ensure_ascii=False)
     return _HALF_CHARACTER.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 

@@ -152,11 +152,21 @@ def differences(a: Signature, b: Signature) -> tuple[list[str], list[str]]:
         if field not in fields_of_b or value == fields_of_b[field]:
             continue
         line = f"{field} ({_short(value)} and {_short(fields_of_b[field])})"
-        if field in _ENVIRONMENT or field.startswith("packages."):
+        if _is_environment(field):
             environment.append(line)
         else:
             decisive.append(line)
     return decisive, environment
+
+
+def decisive_fields(signature: Signature) -> dict[str, Any]:
+    """Return the fields that change scores, as `differences` compares them: "judge.sha256" -> value."""
+    return {field: value for field, value in _fields(signature).items() if not _is_environment(field)}
+
+
+def _is_environment(field: str) -> bool:
+    """Report whether a field may differ between machines and changes no score."""
+    return field in _ENVIRONMENT or field.startswith("packages.")
 
 
 def _short(value: Any) -> str:

@@ -156,13 +156,26 @@ def summarize(
     >>> summary.value, summary.lowest, summary.highest
     (0.75, 0.375, 0.875)
     """
-    collected = {name: _Collected() for name in metrics}
-    numbers = GroupNumbers()
+    collected = CollectedScores(metrics)
     for scores, group in samples:
-        number = numbers.of(group)
-        for name, scores_of_metric in collected.items():
-            scores_of_metric.add(scores[name], number)
-    return {name: scores_of_metric.summary() for name, scores_of_metric in collected.items()}
+        collected.add(scores, group)
+    return collected.summaries()
+
+
+class CollectedScores:
+    """The scores of samples by each metric, as they come; see `summarize`."""
+
+    def __init__(self, metrics: Iterable[str]) -> None:
+        self._by_metric = {name: _Collected() for name in metrics}
+        self._numbers = GroupNumbers()
+
+    def add(self, scores: Mapping[str, Score], group: str | None) -> None:
+        number = self._numbers.of(group)
+        for name, collected in self._by_metric.items():
+            collected.add(scores[name], number)
+
+    def summaries(self) -> dict[str, Summary]:
+        return {name: collected.summary() for name, collected in self._by_metric.items()}
 
 
 def group_of(sample: Sample) -> str | None:

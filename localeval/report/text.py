@@ -27,6 +27,8 @@ from localeval.metrics.score import Score, explain
 from localeval.metrics.summary import Summary
 from localeval.prompts import FENCES
 from localeval.report.abstention import abstention_note
+from localeval.report.corrected import corrected_lines
+from localeval.report.slices import MIN_SCORED, Slices, more_note, shown_value
 from localeval.report.view import RunView
 from localeval.text.display import join_some, printable, printable_lines
 from localeval.text.injection import find_injections
@@ -83,11 +85,14 @@ def as_text(run: RunView) -> str:
     lines = [
         *(_lines_by_sample(run) if has_rows else printed(_by_metric(run), 100)),
         *_mean_notes(run),
+        *corrected_lines(run),
+        *_slice_tables(run),
         *_notes_by_text(run, MAX_ROWS if has_rows else 0),
         *language_warnings(run),
         *scale_notes(run),
         *abstention_note(run),
         *_raw_note(run),
+        *(printable(stamp.text) for stamp in run.certificates),
         *_skipped_rows(run),
         _network_line(run),
         f"signature {run.signature}",
@@ -239,6 +244,36 @@ def _by_metric(run: RunView) -> Table:
             str(mean.undefined),
             str(mean.failed),
         )
+    return table
+
+
+def _slice_tables(run: RunView) -> Iterator[str]:
+    """Yield a table for each column by which the run is sliced."""
+    for sliced in run.slices:
+        yield ""
+        yield from printed(_by_value(sliced), 110)
+        yield from more_note(sliced.column, sliced.more_values, sliced.more_samples)
+    if run.slices:
+        yield ""
+
+
+def _by_value(sliced: Slices) -> Table:
+    """Make a table with a row for each value of a column and each metric."""
+    table = new_table(printable(sliced.column), "samples")
+    table.columns[0].overflow = "fold"
+    table.add_column("metric")
+    for heading in ("mean", "95 %", "soft", "scored", "undefined", "failed"):
+        table.add_column(heading, justify="right")
+    table.add_column("note")
+    for one in sliced.slices:
+        first_cells = [shown_value(one.value), f"{one.samples:,}"]
+        for metric, mean in one.means.items():
+            cells = [*first_cells, printable(metric), number(mean.value), span(mean.interval)]
+            cells += [number(mean.soft), str(mean.scored), str(mean.undefined), str(mean.failed)]
+            cells.append("too few" if mean.scored < MIN_SCORED else "")
+            table.add_row(*map(Text, cells))
+            # Only the first row of a value has it.
+            first_cells = ["", ""]
     return table
 
 

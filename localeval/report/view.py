@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary
+from localeval.report.slices import Slices
 from localeval.samples import Skipped
 
 
@@ -18,6 +20,13 @@ class Disagreement(NamedTuple):
     statement: str
     judge: float
     classifier: float
+
+
+class Stamp(NamedTuple):
+    """What a certificate says of a run, in a sentence, and whether it holds for it."""
+
+    text: str
+    holds: bool
 
 
 class RunView(Protocol):
@@ -39,7 +48,16 @@ class RunView(Protocol):
     def skipped(self) -> Sequence[Skipped]: ...
 
     @property
+    def certificates(self) -> Sequence[Stamp]: ...
+
+    @property
+    def corrected(self) -> Mapping[str, Corrected]: ...
+
+    @property
     def higher_is_better(self) -> Mapping[str, bool]: ...
+
+    @property
+    def slices(self) -> Sequence[Slices]: ...
 
     def __getitem__(self, metric: str) -> Summary: ...
 

@@ -26,6 +26,7 @@ from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
 from localeval.prompts import Criterion
 from localeval.runs import folder as run_folder
+from localeval.runs.certificate import Certificate, check_planned, read_certificate, stamps
 from localeval.runs.plan import MAX_COUNTED, Plan, make_plan, with_stored_speed
 from localeval.runs.pool import Pool, choose_pool, threads_each
 from localeval.runs.result import Result, ScoredSamples
@@ -53,8 +54,9 @@ class Watch(Protocol):
 class RunSetup:
     """What a run computes and where it is kept: the arguments of `evaluate`, checked.
 
-    folder  None for a run in memory
-    shard   which part of the data the samples are; None for all of it
+    folder        None for a run in memory
+    shard         which part of the data the samples are; None for all of it
+    certificates  of the cards that the run is to be certified by
     """
 
     samples: Samples
@@ -62,6 +64,7 @@ class RunSetup:
     options: Options
     folder: Path | None = None
     shard: ShardFile | None = None
+    certificates: Sequence[Certificate] = ()
 
 
 class NetworkCount:
@@ -88,6 +91,7 @@ def evaluate(
     shard: str | None = None,
     ray: str | None = None,
     timeout: float | None = None,
+    require_certified: Sequence[str | os.PathLike[str]] = (),
     **options: Any,
 ) -> Result:
     """Score every sample.
@@ -111,6 +115,9 @@ def evaluate(
               *failed*, `timeout`, and judged again by another call. With it another process judges, which is
               ended and replaced where a judgement hangs. For a judge that only this process has (see
               `Judge.load`), the time is looked at between judgements, and nothing ends one that hangs
+    require_certified  cards that were made with `--certify`, as their files or folders. Raises NotCertified
+              before anything is judged where a certificate does not hold for this run. What shows only
+              after it, as which responses were read, `Result.certificates` says
     options   the fields of `localeval.options.Options`
 
     Raises InputError or ModelError before any sample is judged; later only FolderError, as for a full disk,
@@ -125,9 +132,11 @@ def evaluate(
     network = NetworkCount()
     threads = threads_each(workers)
     _check_timeout(timeout)
-    setup = _prepare(samples, metrics, output, shard, options)
+    certificates = [read_certificate(card) for card in require_certified]
+    setup = replace(_prepare(samples, metrics, output, shard, options), certificates=certificates)
     with _load_judge(judge, setup, 0 if ray else threads) as loaded:
         setup = _with_available_metrics(setup, metrics is not None, loaded)
+        _check_certified(setup, loaded, require_certified)
         run_plan = None
         if watch is not None:
             # A speed is the speed of one process.
@@ -156,7 +165,7 @@ def score_run(
     """
     signature = judge.signature(setup.metrics, setup.options)
     skipped = run_folder.skipped(setup.folder, setup.samples)
-    config = run_folder.config_of(judge, setup.options, signature, skipped)
+    config = run_folder.config_of(judge, setup.options, signature, skipped, setup.certificates)
     with run_folder.open_run(setup.folder, setup.samples, config, memory, known) as (journal, config):
         if setup.folder is not None:
             write_shard(setup.folder, setup.shard)
@@ -171,6 +180,7 @@ def score_run(
             signature,
             network=network.network(config.watched, pool.refused),
             skipped=skipped,
+            certificates=stamps(setup.certificates, signature, scored),
         )
         if setup.folder is not None:
             run_folder.finish(setup.folder, result)
@@ -196,6 +206,16 @@ def _score_samples(
             if watch is not None:
                 watch.on_sample(done, samples, result.scores, str(pool))
     return scored
+
+
+def _check_certified(setup: RunSetup, judge: Judge, cards: Sequence[str | os.PathLike[str]]) -> None:
+    """Raise NotCertified where a certificate does not hold for the run, as far as that can be known."""
+    if not setup.certificates:
+        return
+    signature = judge.signature(setup.metrics, setup.options)
+    names = [metric.name for metric in setup.metrics]
+    for card, certificate in zip(cards, setup.certificates, strict=True):
+        check_planned(certificate, os.fspath(card), names, signature, setup.samples)
 
 
 def _check_timeout(timeout: float | None) -> None:

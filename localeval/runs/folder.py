@@ -27,6 +27,7 @@ from localeval.metrics.sample_result import sample_sha256
 from localeval.metrics.signature import Signature
 from localeval.options import Options
 from localeval.report import formats
+from localeval.runs.certificate import Certificate
 from localeval.runs.plan import PLAN, Plan
 from localeval.runs.result import Result
 from localeval.runs.results_file import read_results, results_text
@@ -77,6 +78,7 @@ class StoredRunConfig(BaseModel):
     auxiliary_signatures  signature of the embedder and of the classifier, where metrics of any call in this
                folder used them
     skipped    the rows of the data that could not be read and were left out, on request
+    certificates  of the cards that the run was to be certified by
     watched    whether every process that judged here refused the network and counted the attempts
     """
 
@@ -91,6 +93,7 @@ class StoredRunConfig(BaseModel):
     signature: Signature
     auxiliary_signatures: dict[str, dict[str, Any]] = {}
     skipped: list[Skipped] = []
+    certificates: list[Certificate] = []
     watched: bool = True
 
     @field_validator("options")
@@ -119,7 +122,11 @@ class StoredRunConfig(BaseModel):
 
 
 def config_of(
-    judge: Judge, options: Options, signature: Signature, skipped: Sequence[Skipped]
+    judge: Judge,
+    options: Options,
+    signature: Signature,
+    skipped: Sequence[Skipped],
+    certificates: Sequence[Certificate] = (),
 ) -> StoredRunConfig:
     """Return the configuration of a run that begins now."""
     auxiliary = {"embedder": signature.embedder, "classifier": signature.classifier}
@@ -132,6 +139,7 @@ def config_of(
         signature=signature,
         auxiliary_signatures={kind: model for kind, model in auxiliary.items() if model},
         skipped=list(skipped),
+        certificates=list(certificates),
         watched=is_offline(),
     )
 
@@ -315,7 +323,8 @@ def _write_inputs(folder: Path, samples: Sequence[Sample], config: StoredRunConf
 
     They go into NEXT where a finished run with other inputs is in the folder.
     """
-    config_text = json.dumps(config.model_dump(), indent=1) + "\n"
+    exclude = None if config.certificates else {"certificates"}
+    config_text = json.dumps(config.model_dump(exclude=exclude), indent=1) + "\n"
 
     def lines() -> Iterator[str]:
         return (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)

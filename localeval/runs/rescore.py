@@ -21,16 +21,32 @@ from localeval.metrics.signature import Signature, build_signature
 from localeval.metrics.summary import choose_metrics, scorable
 from localeval.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
+from localeval.runs.certificate import stamps
+from localeval.runs.correct import correct_by_card, correct_by_labels
 from localeval.runs.evaluate import metrics_for
 from localeval.runs.result import Result, ScoredSamples
 from localeval.samples import Sample
 from localeval.text.display import join_some
 
 
-def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options: Any) -> Result:
+def rescore(
+    folder: str | Path,
+    metrics: Sequence[str] | None = None,
+    *,
+    labels: str | Path | None = None,
+    label_metric: str | None = None,
+    labels_are_random: bool = False,
+    card: str | Path | None = None,
+    **options: Any,
+) -> Result:
     """Score a run with other metrics, or another threshold, from its journal. Write nothing.
 
     metrics  names of `METRICS`, your own included; by default the run's
+    labels   a file of people's labels of some of the samples: `Result.corrected` has what they make of the
+             metric that they are of (localeval/statistics/README.md)
+    label_metric       what the labels are of, where the file does not say it
+    labels_are_random  the labels are of a random draw from this run, where the file does not say it
+    card     the card.json of the same judge, on other samples: corrects its metric without labels of the run
     options  `threshold`, `relevance`, `mode`, `beta` and `calibration`; all others are the run's,
              as the judgements depend on them
 
@@ -68,13 +84,38 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
             scored.put(position, score_records(sample, selected, records, keys, choices, curves))
     if finder.missing:
         raise _incomplete(folder, finder.missing, config.metrics, selected)
-    return Result(
+    result = Result(
         scored,
         [metric.name for metric in selected],
         signature,
         network=stored.network if stored else None,
         skipped=config.skipped,
+        certificates=stamps(config.certificates, signature, scored),
     )
+    _correct(result, labels, label_metric, labels_are_random, card)
+    return result
+
+
+def _correct(
+    result: Result,
+    labels: str | Path | None,
+    label_metric: str | None,
+    labels_are_random: bool,
+    card: str | Path | None,
+) -> None:
+    """Add the number that labels, or a card, make of a metric. Raises InputError for both."""
+    if labels is not None and card is not None:
+        raise InputError("labels and a card are given, and one of them corrects a run; labels are better.")
+    if labels is None and (label_metric is not None or labels_are_random):
+        raise InputError(
+            "--label-metric and --labels-are-random are of labels, and there are none; add --labels."
+        )
+    if labels is not None:
+        name, corrected = correct_by_labels(result, labels, label_metric, are_random=labels_are_random)
+        result.corrected[name] = corrected
+    if card is not None:
+        name, corrected = correct_by_card(result, card)
+        result.corrected[name] = corrected
 
 
 def _check_arithmetic(options: Mapping[str, Any]) -> None:

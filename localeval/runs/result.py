@@ -15,13 +15,15 @@ from localeval.judgements.base import Record
 from localeval.judgements.decision import find_differing
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
+from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, group_of, summarize
 from localeval.report.formats import REPORT, write_format
+from localeval.report.slices import Slices, slices_of
 from localeval.report.tables import to_pandas
 from localeval.report.text import as_text
-from localeval.report.view import Disagreement
+from localeval.report.view import Disagreement, Stamp
 from localeval.samples import Sample, Skipped
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.spooled import SpooledLines, StoredSequence
@@ -85,8 +87,11 @@ class Result:
     samples    one `SampleResult` each, in the order of the input
     signature  what the scores depend on
     skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
+    certificates  what the certificates that the run was to have say of it (`require_certified`)
+    corrected  metric -> its number corrected by labels or by a card, where `rescore` was given some
     higher_is_better  metric -> whether more is better, where that is known: from `METRICS`, or for other
                metrics of a finished run from its results.json
+    slices     the run by the values of columns, once `slice_by` was called
     """
 
     def __init__(
@@ -97,15 +102,20 @@ class Result:
         *,
         network: Network | None = None,
         skipped: Sequence[Skipped] = (),
+        certificates: Sequence[Stamp] = (),
         higher_is_better: Mapping[str, bool] | None = None,
+        corrected: Mapping[str, Corrected] | None = None,
     ) -> None:
         self.samples = samples
         self.metrics = metrics
         self.signature = signature
         self.network = network or Network()
         self.skipped = list(skipped)
+        self.certificates = list(certificates)
+        self.corrected = dict(corrected or {})
         registered = {name: METRICS[name].higher_is_better for name in metrics if name in METRICS}
         self.higher_is_better = {**(higher_is_better or {}), **registered}
+        self.slices: list[Slices] = []
         # Computed once, as an interval is costly.
         self._summaries: dict[str, Summary] = {}
 
@@ -116,6 +126,16 @@ class Result:
             samples = ((item.scores, group_of(item.sample)) for item in self.samples)
             self._summaries = summarize(self.metrics, samples)
         return self._summaries[metric]
+
+    def slice_by(self, *columns: str) -> None:
+        """Let table, page and JSON show the means by the values of these columns of the data, too.
+
+        The language of the response is found where the data has no column lang. Raises InputError for another
+        column that no sample has.
+
+        >>> result.slice_by("source")                                           # doctest: +SKIP
+        """
+        self.slices = [slices_of(self.samples, self.metrics, column) for column in dict.fromkeys(columns)]
 
     @property
     def scores(self) -> list[dict[str, Score]]:
@@ -146,27 +166,31 @@ class Result:
         """
         summary: dict[str, dict[str, Any]] = {}
         for name in self.metrics:
-            fields = asdict(self[name])
-            for interval in ("interval", "soft_interval"):
-                if fields[interval] is not None:
-                    fields[interval] = list(fields[interval])
-            if fields["groups"] is None:
-                del fields["groups"]
+            fields = _plain_fields(self[name])
             if name in self.higher_is_better:
                 fields["higher_is_better"] = self.higher_is_better[name]
             summary[name] = fields
         return summary
 
     def head(self) -> dict[str, Any]:
-        """Return all but the samples as plain JSON values."""
-        return {
+        """Return all but the samples as plain JSON values; what was not asked for is left out."""
+        head: dict[str, Any] = {
             "schema": 1,  # another number is another form
             "signature": self.signature.model_dump(mode="json"),
             "metrics": [*self.metrics],
             "summary": self.summary(),
-            "network": self.network.model_dump(),
-            "skipped": [row._asdict() for row in self.skipped],
         }
+        if self.corrected:
+            head["corrected"] = {
+                name: number.model_dump(mode="json") for name, number in self.corrected.items()
+            }
+        head["network"] = self.network.model_dump()
+        head["skipped"] = [row._asdict() for row in self.skipped]
+        if self.certificates:
+            head["certificates"] = [stamp._asdict() for stamp in self.certificates]
+        if self.slices:
+            head["slices"] = [_plain_slices(sliced) for sliced in self.slices]
+        return head
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values, as results.json has them, with the records in full."""
@@ -207,3 +231,31 @@ class Result:
 
     def __str__(self) -> str:
         return as_text(self)
+
+
+def _plain_fields(mean: Summary) -> dict[str, Any]:
+    """Return the fields of a `Summary` as plain JSON values; `groups` only where two samples share one."""
+    fields = asdict(mean)
+    for interval in ("interval", "soft_interval"):
+        if fields[interval] is not None:
+            fields[interval] = list(fields[interval])
+    if fields["groups"] is None:
+        del fields["groups"]
+    return fields
+
+
+def _plain_slices(sliced: Slices) -> dict[str, Any]:
+    values = [
+        {
+            "value": one.value,
+            "samples": one.samples,
+            "summary": {metric: _plain_fields(mean) for metric, mean in one.means.items()},
+        }
+        for one in sliced.slices
+    ]
+    return {
+        "column": sliced.column,
+        "values": values,
+        "more_values": sliced.more_values,
+        "more_samples": sliced.more_samples,
+    }

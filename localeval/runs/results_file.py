@@ -15,8 +15,10 @@ from pydantic import BaseModel, Field, StrictBool
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.journal import JournalFile
 from localeval.metrics import Score
+from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
+from localeval.report.view import Stamp
 from localeval.runs.result import Result, ScoredSamples
 from localeval.samples import Sample, Skipped
 
@@ -51,8 +53,10 @@ class _Head(BaseModel):
     signature: Signature
     metrics: list[str]
     summary: dict[str, _Summary] = {}
+    corrected: dict[str, Corrected] = {}
     network: Network = Network()
     skipped: list[Skipped] = []
+    certificates: list[Stamp] = []
 
 
 def results_text(result: Result) -> Iterator[str]:
@@ -89,7 +93,9 @@ def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: Journ
         head.signature,
         network=head.network,
         skipped=head.skipped,
+        certificates=head.certificates,
         higher_is_better={name: value for name, value in directions.items() if value is not None},
+        corrected=head.corrected,
     )
 
 

@@ -21,6 +21,7 @@ from localeval.errors import InputError, NotComparable
 from localeval.judgements.journal import JOURNAL, Journal, JournalFile
 from localeval.metrics.sample_result import Network, SampleResult, sample_sha256
 from localeval.metrics.signature import differences
+from localeval.runs.certificate import stamps
 from localeval.runs.folder import (
     SHARD,
     StoredRunConfig,
@@ -136,6 +137,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             first.signature,
             network=_merged_network(shards),
             skipped=first.skipped,
+            certificates=stamps(config.certificates, first.signature, scored),
             higher_is_better=first.higher_is_better,
         )
         finish(output, whole)

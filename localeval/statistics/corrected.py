@@ -67,15 +67,17 @@ def post_stratified(
     scores: Sequence[float],
     run_scores: Sequence[float],
     threshold: float = 0.5,
-    design_effect: float = 1.0,
+    label_effect: float = 1.0,
+    run_effect: float = 1.0,
 ) -> CorrectedMean:
     """Estimate the share of 1 among the samples of a run, of which some, drawn at random, have a label.
 
-    labels         1 or 0
-    scores         the judge's scores of the labelled samples, in the same order, 0 to 1
-    run_scores     those of all samples of the run, the labelled ones included
-    threshold      where two strata are cut, see `cuts`
-    design_effect  how many samples count as one, as those of a group are alike
+    labels        1 or 0
+    scores        the judge's scores of the labelled samples, in the same order, 0 to 1
+    run_scores    those of all samples of the run, the labelled ones included
+    threshold     where two strata are cut, see `cuts`
+    label_effect  how many labelled samples count as one, as those of a group are alike (`design_effect`)
+    run_effect    the same of all samples of the run
 
     Raises ValueError without labels.
 
@@ -91,9 +93,9 @@ def post_stratified(
     number_of_strata = len(limits) + 1
     run_strata = np.searchsorted(limits, run_scores, side="right")
     label_strata = np.searchsorted(limits, scores, side="right")
-    in_run = np.bincount(run_strata, minlength=number_of_strata) / design_effect
-    labelled = np.bincount(label_strata, minlength=number_of_strata) / design_effect
-    right = np.bincount(label_strata, weights=labels, minlength=number_of_strata) / design_effect
+    in_run = np.bincount(run_strata, minlength=number_of_strata) / run_effect
+    labelled = np.bincount(label_strata, minlength=number_of_strata) / label_effect
+    right = np.bincount(label_strata, weights=labels, minlength=number_of_strata) / label_effect
 
     weights = np.random.default_rng(0).dirichlet(in_run[in_run > 0] + 0.5, DRAWS)
     draws = np.zeros(DRAWS)
@@ -115,7 +117,7 @@ def ppi_mean(
     scores: Sequence[float],
     other_scores: Sequence[float],
     groups: Sequence[int] | None = None,
-    design_effect: float = 1.0,
+    run_effect: float = 1.0,
 ) -> CorrectedMean:
     """Estimate the mean label of the samples of a run, of which some, drawn at random, have a graded label.
 
@@ -128,7 +130,7 @@ def ppi_mean(
     scores         the judge's scores of the labelled samples, in the same order
     other_scores   those of the samples without a label
     groups         the number of each label's group; a group counts as one
-    design_effect  how many of the other samples count as one, as those of a group are alike
+    run_effect     how many of the other samples count as one, as those of a group are alike
 
     Raises ValueError for fewer than two labels, or groups.
     """
@@ -142,7 +144,7 @@ def ppi_mean(
     value = min(max(ppi_estimate(people, judge, others, weight), 0.0), 1.0)
     differences = people - weight * judge
     ends = mean_interval(differences.tolist(), -weight, 1.0, groups) or (-1.0, 1.0)
-    error = weight * math.sqrt(float(others.var()) / len(others) * design_effect) if len(others) else 0.0
+    error = weight * math.sqrt(float(others.var()) / len(others) * run_effect) if len(others) else 0.0
     low = value - math.hypot(float(differences.mean()) - ends[0], _NORMAL_END * error)
     high = value + math.hypot(ends[1] - float(differences.mean()), _NORMAL_END * error)
     interval = (max(0.0, low), min(1.0, high))

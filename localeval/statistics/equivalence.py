@@ -276,26 +276,26 @@ def _stratified_error(differences: Values, drawn: Drawn, mean: float) -> float:
 def shift_interval(drawn: Drawn, level: float) -> tuple[float, float] | None:
     """Return the interval of the shift; None below two samples or groups.
 
-    Where fewer than ten samples differ, a normal interval would be too narrow, and of no width where none
-    does. Each end then takes one more sample, which differs by as much as may be: by the largest difference
-    and 1/k of it, of k that differ, or by 1 where none does.
+    Where fewer than ten samples differ in the stratum in which a sample counts most, a normal interval would
+    be too narrow, and of no width where none does. Each end then takes one more sample there, which differs
+    by as much as may be: by the largest difference and 1/k of it, of k that differ, or by 1 where none does.
     """
     shift = weighted_shift(drawn)
     if shift is None:
         return None
-    sizes = np.abs(drawn.differences)
+    stratum = int(drawn.strata[int(np.argmax(drawn.weights))])
+    sizes = np.abs(drawn.differences[drawn.strata == stratum])
     number = int((sizes > _EQUAL).sum())
     if number >= _MIN_DIFFERING:
         return shift.interval(level)
     largest = min(1.0, float(sizes.max()) * (1 + 1 / number)) if number else 1.0
-    low = _with_one_more(drawn, -largest).interval(level)[0]
-    high = _with_one_more(drawn, largest).interval(level)[1]
+    low = _with_one_more(drawn, stratum, -largest).interval(level)[0]
+    high = _with_one_more(drawn, stratum, largest).interval(level)[1]
     return low, high
 
 
-def _with_one_more(drawn: Drawn, difference: float) -> Shift:
-    """Return the shift with one more sample, in the stratum where a sample counts most, of its own group."""
-    stratum = int(drawn.strata[int(np.argmax(drawn.weights))])
+def _with_one_more(drawn: Drawn, stratum: int, difference: float) -> Shift:
+    """Return the shift with one more sample in this stratum, of its own group."""
     groups = None if drawn.groups is None else [*drawn.groups, max(drawn.groups) + 1]
     more = Drawn(
         old=np.append(drawn.old, 0.0),

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from localeval.statistics.intervals import mean_interval
-
 _GRID = 2**40
 
 
@@ -55,6 +53,9 @@ def mean_share_interval(
     >>> mean_share_interval([0.0, 0.0, 1.0]) == (1 - high, 1 - low)
     True
     """
+    # numpy is imported where an interval is computed, and not where a command starts.
+    from localeval.statistics.intervals import mean_interval
+
     own = mean_interval(shares, groups=groups)
     others = mean_interval([1 - share for share in shares], groups=groups)
     if own is None or others is None:

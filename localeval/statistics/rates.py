@@ -111,14 +111,15 @@ def rogan_gladen(judged: float, sensitivity: float, specificity: float) -> float
 
 
 def rogan_gladen_error(judged_right: float, judged: float, counts: JudgeCounts) -> float | None:
-    """Return the standard error of the unclipped estimate, by the delta method; None where there is none."""
-    if not (counts.good and counts.bad):
-        return None
-    share = judged_right / judged
-    sensitivity = counts.right_of_good / counts.good
-    specificity = counts.right_of_bad / counts.bad
+    """Return the standard error of the unclipped estimate, by the delta method; None where there is none.
+
+    Rates are means under Jeffreys' prior, so that a judge without an error among a few labels has some.
+    """
+    share = _jeffreys_mean(judged_right, judged)
+    sensitivity = _jeffreys_mean(counts.right_of_good, counts.good)
+    specificity = _jeffreys_mean(counts.right_of_bad, counts.bad)
     estimate = rogan_gladen(share, sensitivity, specificity)
-    if estimate is None:
+    if estimate is None or not (counts.good and counts.bad):
         return None
     variance = (
         share * (1 - share) / judged
@@ -138,7 +139,7 @@ def corrected_share(judged_right: float, judged: float, counts: JudgeCounts) -> 
 
     >>> corrected = corrected_share(320, 400, JudgeCounts(78, 80, 30, 40))
     >>> round(corrected.value, 4), round(corrected.error, 3)
-    (0.7586, 0.04)
+    (0.7586, 0.042)
     """
     share = jeffreys_draws(judged_right, judged, seed=0)
     sensitivity = jeffreys_draws(counts.right_of_good, counts.good, seed=1)
@@ -162,6 +163,10 @@ def corrected_share(judged_right: float, judged: float, counts: JudgeCounts) -> 
     return CorrectedShare(min(max(point, 0.0), 1.0), point, interval, error, draws)
 
 
+def _jeffreys_mean(successes: float, trials: float) -> float:
+    return (successes + 0.5) / (trials + 1)
+
+
 @lru_cache(maxsize=256)
 def jeffreys_draws(successes: float, trials: float, seed: int) -> Values:
     """Draw a share from its posterior distribution under Jeffreys' prior, `DRAWS` times; not to be changed.
@@ -180,30 +185,43 @@ def tail_points(draws: Values) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def design_effect(values: Sequence[float], groups: Sequence[int]) -> float:
-    """Return how many samples count as one, as those of a group are alike; 1 where they are not.
+def correlation_within(values: Sequence[float], groups: Sequence[int]) -> float:
+    """Return how alike the values of a group are, 0 to 1, by an analysis of variance (Donner 1986).
 
-    1 + (mean size of a sample's group - 1) x the correlation within groups (Kish 1965), which is estimated by
-    an analysis of variance (Donner 1986).
+    0 where all groups have one value, and where there is one group alone.
 
-    >>> design_effect([1.0, 1.0, 0.0, 0.0], [0, 0, 1, 1])
-    2.0
-    >>> design_effect([1.0, 0.0, 1.0, 0.0], [0, 1, 2, 3])
+    >>> correlation_within([1.0, 1.0, 0.0, 0.0], [0, 0, 1, 1])
     1.0
     """
     data = np.asarray(values, dtype=np.float64)
-    _, numbers = np.unique(np.asarray(groups, dtype=np.int64), return_inverse=True)
-    sizes = np.bincount(numbers).astype(np.float64)
+    numbers, sizes = _numbered(groups)
     samples = len(data)
     number_of_groups = len(sizes)
     if number_of_groups < 2 or number_of_groups == samples:
-        return 1.0
+        return 0.0
     means = np.bincount(numbers, weights=data) / sizes
     between = float(sizes @ (means - data.mean()) ** 2) / (number_of_groups - 1)
     within = float(((data - means[numbers]) ** 2).sum()) / (samples - number_of_groups)
     typical_size = (samples - float(sizes @ sizes) / samples) / (number_of_groups - 1)
     spread = between + (typical_size - 1) * within
-    if spread <= 0:
-        return 1.0
-    correlation = max(0.0, (between - within) / spread)
-    return 1 + (float(sizes @ sizes) / samples - 1) * correlation
+    return max(0.0, (between - within) / spread) if spread > 0 else 0.0
+
+
+def design_effect(groups: Sequence[int], correlation: float) -> float:
+    """Return how many samples count as one, as those of a group are alike: 1 or more (Kish 1965).
+
+    >>> design_effect([0, 0, 1, 1], 0.5)
+    1.5
+    >>> design_effect([0, 1, 2], 0.5)
+    1.0
+    """
+    _, sizes = _numbered(groups)
+    # The mean size of a sample's group.
+    mean_size = float(sizes @ sizes) / float(sizes.sum())
+    return 1 + (mean_size - 1) * correlation
+
+
+def _numbered(groups: Sequence[int]) -> tuple[npt.NDArray[np.intp], Values]:
+    """Number the groups from 0 without gaps; return the number of each value's group, and the sizes."""
+    _, numbers = np.unique(np.asarray(groups, dtype=np.int64), return_inverse=True)
+    return numbers, np.bincount(numbers).astype(np.float64)

@@ -285,3 +285,14 @@ def test_junit_is_xml_whatever_a_gate_is_named() -> None:
     evil = Outcome("a<b>&\x00\x1b\ud800\ufffe", "found", missed=True)
     suite = ElementTree.fromstring(as_junit([evil], "茶\x07").encode())[0]  # noqa: S314
     assert str(suite[0].get("name")).strip() == "a<b>&"
+
+
+def test_a_bound_on_the_corrected_number_says_so() -> None:
+    bound = Bound.read("faithfulness:corrected:lower=0.75")
+    assert (bound.corrected, bound.end, bound.soft) == (True, True, False)
+    assert "corrected number" in str(bound)
+
+
+def test_a_corrected_number_has_no_soft_one() -> None:
+    with pytest.raises(InputError, match="corrected:lower=NUMBER"):
+        Bound.read("faithfulness:soft:corrected=0.75")

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from localeval import METRICS, InputError, Result, Sample, Score
-from localeval.analysis.prefer import Preference, prefer
+from localeval import METRICS, InputError, Judge, Result, Sample, Score, prefer
+from localeval.analysis.prefer import Preference
+from localeval.engine.engine import Engine
 from localeval.metrics.sample_result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
@@ -242,3 +243,15 @@ def test_everything_is_in_the_json() -> None:
 
 def test_the_metric_of_a_pair_is_not_among_those_of_one_run() -> None:
     assert "preference" not in METRICS
+
+
+def test_a_real_engine_gives_mirrored_bits(tiny: Engine) -> None:
+    a = run(["It is green.", "Tea is red, as is known."])
+    b = run(["It is red and, some say, blue.", "Green."])
+    judge = Judge(tiny, {"name": "tiny", "sha256": "2" * 64, "size": 0})
+    forward = prefer(a, b, judge)
+    backward = prefer(b, a, judge)
+    assert not forward.failed
+    assert all(sample.share != 0.5 for sample in forward.samples)
+    assert [sample.share for sample in forward.samples] == [1 - sample.share for sample in backward.samples]
+    assert forward.position_bias == backward.position_bias

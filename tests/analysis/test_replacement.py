@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from localeval import InputError, Judge, evaluate
-from localeval.analysis.replacement import Replacement, compare_under
+from localeval import InputError, Judge, compare_under, evaluate
+from localeval.analysis.replacement import Replacement
 from localeval.engine.interface import EngineError
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
@@ -70,7 +70,7 @@ def test_a_judge_that_says_no_much_oftener_is_different_and_not_called_worse_or_
     assert replacement.metrics["faithfulness"].outcome == "different"
     assert "better" not in str(replacement)
     assert "worse" not in str(replacement)
-    assert "which are right, only labels can tell" in str(replacement)
+    assert "which judge is right, only labels can tell" in str(replacement)
 
 
 def test_of_a_large_run_half_of_the_drawn_samples_have_the_rarer_verdict_and_are_weighted_back(
@@ -166,6 +166,14 @@ def test_the_judge_of_the_run_itself_is_named_as_such(tmp_path: Path) -> None:
     engine = FakeEngine([{"verdict": p} for p in (0.9, 0.1, 0.9)])
     replacement = compare_under(run, fake_judge(engine))
     assert "it is the judge of the run" in str(replacement)
+
+
+def test_what_differs_beside_the_judge_is_told(tmp_path: Path) -> None:
+    run = judged(tmp_path / "run", [0.9, 0.1, 0.9])
+    assert "not only the judge differs" not in str(under(run, [0.9, 0.1, 0.9]))
+    engine = FakeEngine([{"verdict": p} for p in (0.9, 0.1, 0.9)], n_ctx=4096 * 4)
+    replacement = compare_under(run, another_judge(engine))
+    assert "not only the judge differs: engine.n_ctx (100000 and 16384)" in str(replacement)
 
 
 def test_everything_is_in_the_json(tmp_path: Path) -> None:

@@ -91,3 +91,12 @@ def test_the_false_fact_stands_in_a_sentence_that_is_judged(name: str) -> None:
         if not any(claim.start < end and start < claim.end for claim in claims):
             unseen.append(row["id"])
     assert unseen == []
+
+
+def test_in_half_of_the_preferences_of_a_language_the_better_response_is_the_longer_one() -> None:
+    rows = rows_of("preferences")
+    assert len({row["id"] for row in rows}) == len(rows) == 40
+    kinds = Counter((row["lang"], row["kind"]) for row in rows)
+    assert set(kinds.values()) == {5}
+    longer = [row["lang"] for row in rows if len(row["good_response"]) > len(row["bad_response"])]
+    assert Counter(longer) == {"en": 10, "zh": 10}

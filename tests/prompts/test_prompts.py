@@ -37,7 +37,6 @@ SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
     "short_answer": {"answer": ShortAnswerReply},
     "standalone_question": {"standalone": ReplyQuestion},
 }
-WITHOUT_VERDICTS = ("statements", "questions", "preference", "short_answer", "standalone_question")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -54,7 +53,8 @@ def test_worked_examples_fit_the_schema_and_yes_is_not_oftener(judgement: str, l
         assert SCHEMAS[judgement][kind].model_validate_json(assistant)
         assert "{" not in user
     verdicts = [item["verdict"] for item in items if "verdict" in item]
-    assert bool(verdicts) == (judgement not in WITHOUT_VERDICTS)
+    without_verdicts = ("statements", "questions", "preference", "short_answer", "standalone_question")
+    assert bool(verdicts) == (judgement not in without_verdicts)
     assert not verdicts or 3 <= verdicts.count("yes") <= verdicts.count("no")
     if language == "zh":  # a comma of the width of a letter behind a Han character is a slip
         texts = [prompt.system, *prompt.items.values(), str(prompt.examples)]

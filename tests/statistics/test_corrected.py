@@ -98,7 +98,9 @@ def test_samples_of_groups_that_are_alike_make_the_interval_wider() -> None:
     scores = [0.9, 0.1] * 25
     run = scores * 10
     width = np.ptp(post_stratified(labels, scores, run).interval)
-    assert np.ptp(post_stratified(labels, scores, run, design_effect=2.0).interval) > 1.2 * width
+    assert (
+        np.ptp(post_stratified(labels, scores, run, label_effect=2.0, run_effect=2.0).interval) > 1.2 * width
+    )
 
 
 def test_a_run_that_is_judged_right_almost_everywhere_is_cut_at_its_lowest_fifth() -> None:

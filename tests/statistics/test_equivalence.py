@@ -160,3 +160,17 @@ def test_judges_with_a_shift_beyond_the_margin_are_seldom_called_equivalent() ->
         drawn = Drawn(old, new, np.zeros(200, dtype=np.int64), np.array([200.0]))
         wrong += equivalence(drawn, 0.5, 0.025).outcome == "equivalent"
     assert wrong / 400 < 0.08
+
+
+def test_they_are_seldom_called_so_either_where_the_stratum_that_counts_most_has_few_flips() -> None:
+    generator = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(200):
+        # Of 1,000 samples 100 have the rarer verdict, no; of either verdict 100 are drawn.
+        old = np.repeat([1.0, 0.0], 100)
+        flips = generator.random(200) < np.repeat([0.0444, 0.1], 100)
+        new = np.where(flips, 1 - old, old)
+        # The true shift is 0.1 x 0.1 - 0.9 x 0.0444 = -0.03.
+        drawn = Drawn(old, new, np.repeat([0, 1], 100), np.array([900.0, 100.0]))
+        wrong += equivalence(drawn, 0.5, 0.03).outcome == "equivalent"
+    assert wrong / 200 < 0.08

@@ -12,6 +12,7 @@ from localeval.statistics.rates import (
     clopper_pearson_lower,
     clopper_pearson_upper,
     corrected_share,
+    correlation_within,
     design_effect,
     rogan_gladen,
 )
@@ -105,16 +106,24 @@ def test_without_a_bad_sample_among_the_labelled_ones_the_share_is_open() -> Non
     assert corrected_share(100, 200, JudgeCounts(45, 50, 0, 0)).value is None
 
 
-def test_two_samples_of_each_group_that_are_equal_count_as_one() -> None:
-    assert design_effect([1.0, 1.0, 0.0, 0.0, 1.0, 1.0], [5, 5, 7, 7, 9, 9]) == pytest.approx(2.0)
+def test_groups_of_equal_values_are_wholly_alike() -> None:
+    assert correlation_within([1.0, 1.0, 0.0, 0.0, 1.0, 1.0], [5, 5, 7, 7, 9, 9]) == pytest.approx(1.0)
 
 
-def test_groups_in_which_samples_differ_as_much_as_elsewhere_change_nothing() -> None:
-    generator = np.random.default_rng(0)
-    values = generator.random(3000)
+def test_groups_in_which_values_differ_as_much_as_elsewhere_are_not_alike() -> None:
+    values = np.random.default_rng(0).random(3000)
     groups = np.repeat(np.arange(1000), 3)
-    assert design_effect(values.tolist(), groups.tolist()) == pytest.approx(1.0, abs=0.05)
+    assert correlation_within(values.tolist(), groups.tolist()) == pytest.approx(0.0, abs=0.03)
 
 
-def test_one_group_alone_has_no_design_effect() -> None:
-    assert design_effect([1.0, 0.0, 1.0], [1, 1, 1]) == 1.0
+def test_one_group_alone_does_not_tell_how_alike_groups_are() -> None:
+    assert correlation_within([1.0, 0.0, 1.0], [1, 1, 1]) == 0.0
+
+
+def test_two_equal_samples_of_each_group_count_as_one() -> None:
+    assert design_effect([5, 5, 7, 7, 9, 9], 1.0) == pytest.approx(2.0)
+
+
+def test_a_sample_s_group_counts_once_for_each_of_its_samples() -> None:
+    # Sizes 3 and 1: the mean size of a sample's group is (3 x 3 + 1 x 1) / 4.
+    assert design_effect([0, 0, 0, 1], 0.5) == pytest.approx(1 + 1.5 * 0.5)

@@ -96,6 +96,11 @@ class LabelDraw:
                 f"{labels.where}: its labels are of {shorten(labels.metric, 40)}, and here {self.metric} is "
                 f"labelled; give --metric {shorten(labels.metric, 40)}, or choose another file."
             )
+        unit: Unit = "sample" if labels.labels[0].statement is None else "statement"
+        if unit != self.unit:
+            raise InputError(
+                f"{labels.where}: its labels are of {unit}s; give --unit {unit}, or choose another file."
+            )
         design = labels.design
         if (design.kind, design.seed, design.of) != (self.design.kind, self.design.seed, self.design.of):
             raise InputError(

@@ -128,7 +128,7 @@ def _agreement(two: TwoPeople | None) -> dict[str, str | int] | None:
         "same": two.same,
         "both": two.both,
         "share": f"{two.same / two.both:.0%}" if two.both else "–",
-        "kappa": "" if two.kappa is None else kappa_text(two.kappa),
+        "kappa": "" if two.kappa is None else kappa_text(two.kappa).replace(" to ", "–"),
         "open": len(two.open),
     }
 

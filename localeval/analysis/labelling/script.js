@@ -4,7 +4,7 @@ addEventListener("DOMContentLoaded", () => {
   const root = document.documentElement;
   const by = (id) => document.getElementById(id);
   const { ids, key, show, file, words, metric, served, ...start } = JSON.parse(by("data").textContent);
-  const MAX_UNDO = 1000, AGAIN_AFTER = 2000; // steps; milliseconds
+  const MAX_UNDO = 1000, AGAIN_AFTER = 2000, LONG = 1200; // steps; milliseconds; characters
   const VALUES = { 1: "right", 0: "wrong", null: "unsure" };
   // What a text must not do to the page's lines: control characters, marks of direction, line ends but one.
   const HIDDEN = /(?![\n\u200c\u200d\u00ad])[\p{C}\p{Z}]/gu;
@@ -136,7 +136,7 @@ addEventListener("DOMContentLoaded", () => {
     return make("p", "text", marked(text, marks));
   }
   function field(name, text, marks) { return [make("h4", "", say(name)), paragraph(text, marks)]; }
-  function texts_of(data) {
+  function textsOf(data) {
     const made = make("div", "");
     if (data.statement !== null) {
       made.append(make("h4", "", say(data.of_reference ? "statement_of_reference" : "statement")), make("p", "said", isolated(data.statement)));
@@ -147,16 +147,17 @@ addEventListener("DOMContentLoaded", () => {
     if (data.reference !== null) made.append(...field("reference", data.reference, data.marks.reference));
     return made;
   }
-  function contexts_of(data) {
+  function contextsOf(data) {
     const made = make("div", "beside", make("h4", "", say("contexts")));
     const contexts = data.sample.retrieved_contexts ?? [];
     const marks = data.marks.contexts;
     if (!contexts.length) made.append(make("p", "none", say("no_context")));
-    if (marks.some((one) => one.length)) {
+    if (contexts.length && marks.some((one) => one.length)) {
       const to = make("button", "to", say("to_evidence"));
       to.type = "button";
       to.addEventListener("click", () => showEvidence(made, true));
-      made.append(make("p", "fine", say(data.statement === null ? "evidence_marked_all" : "evidence_marked")), to);
+      made.append(make("p", "fine", say(data.statement === null ? "evidence_marked_all" : "evidence_marked")));
+      if (contexts.reduce((sum, text) => sum + text.length, 0) > LONG) made.append(to);
     }
     const list = make("ol", "contexts");
     contexts.forEach((text, k) => list.append(make("li", "", make("p", "head", say("context_n", { n: k + 1 })), paragraph(text, marks[k]))));
@@ -175,30 +176,31 @@ addEventListener("DOMContentLoaded", () => {
     }
     if (isAsked) source.scrollIntoView({ block: "nearest" });
   }
-  function verdict_of(data, id) {
+  function verdictOf(data, id) {
     if (show === "never") return [];
     if (show === "after" && !isLabelled(id)) return [make("p", "fine", say("judge_hidden"))];
     const verdict = data.verdict, made = make("section", "verdict", make("h4", "", say("judge")));
     const line = make("p", "");
-    if (verdict.says) line.append(make("b", `given ${verdict.says}`, say(`judge_${verdict.says}`)), " ");
+    if (verdict.says) line.append(make("b", `given ${verdict.says}`, say(verdict.says)), " ");
     if (verdict.value) line.append(say("judge_value", { metric, value: verdict.value, soft: verdict.soft }));
-    made.append(line);
-    if (verdict.statements.length) {
-      if (data.statement === null) made.append(make("h4", "", say("statements")));
-      const list = make("ol", "statements");
-      for (const one of verdict.statements) {
-        const chip = make("span", `chip p${one.tenth}${one.yes ? "" : " no"}`, one.probability);
-        const li = make("li", "", make("p", "", isolated(one.text)), make("p", "checks", chip, say(one.yes ? "supported" : "unsupported")));
-        if (one.reason) li.append(make("p", "why", make("b", "", say("reason")), " ", isolated(one.reason)));
-        list.append(li);
-      }
-      made.append(list);
-    }
+    if (data.statement === null) made.append(line, ...statementsOf(verdict));
+    else made.append(line, ...checksOf(verdict.statements[0]));
     return [made];
+  }
+  function statementsOf(verdict) {
+    if (!verdict.statements.length) return [];
+    const items = verdict.statements.map((one) => make("li", "", make("p", "", isolated(one.text)), ...checksOf(one)));
+    return [make("h4", "", say("statements")), make("ol", "statements", ...items)];
+  }
+  function checksOf(one) {
+    const chip = make("span", `chip p${one.tenth}${one.yes ? "" : " no"}`, one.probability);
+    const made = [make("p", "checks", chip, say(one.yes ? "supported" : "unsupported"))];
+    if (one.reason) made.push(make("p", "why", make("b", "", say("reason")), " ", isolated(one.reason)));
+    return made;
   }
   function word(label) { return say(label === "none" ? "unlabelled" : VALUES[label] ?? "unsure"); }
   function chip(label) { return make("b", `given ${VALUES[label] ?? ""}`, ...(label in VALUES || label === "none" ? [word(label)] : [String(label)])); }
-  function people_of(data) {
+  function peopleOf(data) {
     if (!data.people) return [];
     const table = make("table", "plain people");
     for (const [who, label, note] of data.people) table.append(make("tr", "", make("th", "", isolated(who)), make("td", "", chip(label)), make("td", "", isolated(note))));
@@ -210,13 +212,14 @@ addEventListener("DOMContentLoaded", () => {
     if (isLabelled(id)) asked.append(chip(mine.label));
     asked.append(make("span", "which", say("item", { n: place + 1, all: ids.length }), " · ", isolated(data.id)));
     if (data.asks.en.definition) asked.append(make("p", "gloss", ...texts({ en: data.asks.en.definition, zh: data.asks.zh.definition })));
-    const left = texts_of(data);
-    left.append(make("p", "fine", say("by_these_texts")), ...people_of(data), ...verdict_of(data, id));
-    const right = contexts_of(data);
+    const left = textsOf(data);
+    left.append(make("p", "fine", say("by_these_texts")), ...peopleOf(data), ...verdictOf(data, id));
+    const right = contextsOf(data);
     by("item").replaceChildren(asked, make("div", "halves", left, right));
     nextEvidence = 0;
     showEvidence(right, false);
-    if (by("item").getBoundingClientRect().top < 0) by("item").scrollIntoView({ block: "start" });
+    const top = by("item").getBoundingClientRect().top;
+    if (top < 0 || (last !== null && top > innerHeight * 0.35)) by("item").scrollIntoView({ block: "start" });
     by("note").value = mine.note ?? "";
     for (const [value, button] of [[1, "right"], [0, "wrong"], [null, "unsure"]]) by(button).setAttribute("aria-pressed", String(isLabelled(id) && mine.label === value));
     by("back").disabled = place === 0;
@@ -232,6 +235,7 @@ addEventListener("DOMContentLoaded", () => {
     if (served) return;
     by("download").replaceChildren(say("download", { n: done }));
     by("download").disabled = !done;
+    by("download").classList.toggle("ready", done === ids.length);
     by("over").replaceChildren(say("start_over"));
     by("over").disabled = !Object.keys(state.labels).length;
     delete by("over").dataset.sure;
@@ -243,9 +247,9 @@ addEventListener("DOMContentLoaded", () => {
     by("last").hidden = hides;
     if (hides) return;
     const { label } = entry(last), { verdict } = JSON.parse(by(`i${index}`).textContent);
-    const says = verdict.says ? inBoth(`judge_${verdict.says}`) : verdict.value;
+    const says = verdict.says ? inBoth(`said_${verdict.says}`) : verdict.value;
     const numbers = verdict.value && verdict.says ? ` (${verdict.soft})` : verdict.value ? "" : ` (${verdict.statements[0].probability})`;
-    by("last").replaceChildren(say("last", { you: inBoth(VALUES[label] ?? "unsure"), judge: says }), numbers);
+    by("last").replaceChildren(say("last", { you: inBoth(`said_${VALUES[label] ?? "unsure"}`), judge: says }), numbers);
     if (verdict.says && label !== null && VALUES[label] !== verdict.says) by("last").append(" · ", make("b", "bad", say("differs")));
     const again = make("button", "", say("look_again"));
     again.type = "button";

@@ -18,6 +18,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from localeval.report.html import translations
 from localeval.report.html.detail import MAX_STATEMENT, MAX_TEXT, detail
 from localeval.report.html.listing import Listing, make_listing
+from localeval.report.slices import MIN_SCORED, shown_value
 from localeval.report.text import high_cosines, number, samples_in_unsupported_language, span
 from localeval.report.view import RunView
 from localeval.system.files import atomic_write, writing_to
@@ -68,6 +69,7 @@ def pieces(run: RunView, title: str = "") -> Iterator[str]:
         details=_details(run, listed),
         cut_at=cut_at if listed.is_cut else 0,
         data=translations.for_script(data),
+        min_scored=MIN_SCORED,
     )
 
 
@@ -127,5 +129,6 @@ def _environment() -> Environment:
         span=span,
         digest=text_digest,
         digits=digits,
+        shown_value=shown_value,
     )
     return environment

@@ -1,0 +1,394 @@
+"""Certify a judge by labelled samples: both of its rates, from below, at the threshold that runs use."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from localeval.analysis import ledger
+from localeval.analysis.labels import judged_column, label, user_column
+from localeval.errors import InputError
+from localeval.fitted.files import FittedRow
+from localeval.judge import Judge
+from localeval.judgements.calibration import calibrations_for
+from localeval.judgements.judged_text import language_of
+from localeval.labels.fingerprint import (
+    Fingerprints,
+    normalized,
+    question_fingerprint,
+    sample_fingerprint,
+)
+from localeval.metrics import Metric
+from localeval.metrics.corrected import is_judged_right
+from localeval.metrics.sample_result import SampleResult
+from localeval.metrics.signature import Signature, decisive_fields
+from localeval.options import Options
+from localeval.prompts import LANGUAGES
+from localeval.runs.certificate import Certificate, CertifiedRate, LanguageOutcome, path_of, scope
+from localeval.runs.result import Result
+from localeval.samples import Sample
+from localeval.statistics.certification import (
+    BoundedRate,
+    bound_rate,
+    further_labels,
+    level_of_test,
+)
+from localeval.system.versions import digest
+from localeval.text.display import enumerated, shorten
+
+DEFAULT_MINIMUM = 0.7
+# Values closer than this differ by rounding alone.
+_ROUNDING = 1e-9
+# Texts of worked examples that are shorter, as "yes", stand in many samples.
+_MIN_TEXT_LENGTH = 8
+
+
+@dataclass
+class _Counted:
+    """The labelled samples of one language.
+
+    right, sizes  label -> group -> number of right decisions, and of samples
+    labelled      the fingerprint of each sample, and its label
+    paths         number of samples that were read, or about which the judge was asked
+    """
+
+    right: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+    sizes: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+    labelled: list[tuple[str, int]] = field(default_factory=list)
+    paths: dict[str, int] = field(default_factory=lambda: {"read": 0, "asked": 0})
+
+    def add(self, sample: Sample, is_right: bool, path: str) -> None:
+        value = label(sample)
+        group = _group(sample)
+        self.right[value][group] = self.right[value].get(group, 0) + int(is_right)
+        self.sizes[value][group] = self.sizes[value].get(group, 0) + 1
+        self.labelled.append((sample_fingerprint(sample), value))
+        self.paths[path] += 1
+
+    def rate(self, value: int, level: float) -> BoundedRate:
+        """Return the rate of right decisions on samples with this label."""
+        return bound_rate(list(self.right[value].values()), list(self.sizes[value].values()), level)
+
+
+def check_unused(
+    samples: Sequence[Sample],
+    where: str,
+    signature: Signature,
+    judge: Judge,
+    options: Options,
+    files: Mapping[str, Any],
+) -> list[str]:
+    """Check that nothing in force was fitted on any of these samples, or shows one as a worked example.
+
+    where  the name of the samples, for messages
+    files  option -> the file that the caller gave as `calibration` and `head`
+
+    Returns what could not be checked, a sentence each. Raises InputError for an overlap of one sample or
+    question, for labels that were chosen by the judge's own doubt, and for a file without fingerprints.
+    """
+    _check_designs(samples, where)
+    _check_examples(samples, where, signature, options)
+    heads = judge.heads(options)
+    fitted: dict[str, Mapping[str, FittedRow]] = {}
+    if signature.calibration:
+        fitted["calibration"] = calibrations_for(judge.model["sha256"], options, heads)
+    if signature.heads:
+        fitted["head"] = heads
+    unknown = []
+    for kind, rows in fitted.items():
+        for row in _distinct(rows.values()):
+            if row.fingerprints is not None:
+                _check_overlap(samples, where, row.fingerprints, kind, _name_of(files, kind))
+            elif _is_given(files, kind):
+                raise InputError(
+                    f"{files[kind]}: this file has no list of the samples that it was fitted on, so a judge "
+                    f"can't be certified with it; make it again with `{row.COMMAND}`."
+                )
+            else:
+                unknown.append(f"the {kind} for {row.language} ({_source(row)})")
+    if not unknown:
+        return []
+    return [f"it can't be checked whether any of these samples was used to fit {enumerated(unknown)}"]
+
+
+def _distinct(rows: Iterable[FittedRow]) -> list[FittedRow]:
+    """Return one of the rows that were fitted on the same samples."""
+    by_samples = {row.fingerprints or row.language: row for row in rows}
+    return list(by_samples.values())
+
+
+def _is_given(files: Mapping[str, Any], kind: str) -> bool:
+    return bool(files.get(kind, "auto") != "auto")
+
+
+def _name_of(files: Mapping[str, Any], kind: str) -> str:
+    """Name the file of a calibration or a head, which may be given as its text."""
+    if not _is_given(files, kind):
+        return "the shipped one"
+    given = str(files[kind])
+    return "the given one" if given.lstrip().startswith("{") else given
+
+
+def _source(row: FittedRow) -> str:
+    """Name the data that a calibration or a head was fitted on."""
+    sources = row.fitted_on.get("sources") or {}
+    return str(row.fitted_on.get("dataset") or ", ".join(sources) or "unknown data")
+
+
+def _check_overlap(
+    samples: Sequence[Sample], where: str, fingerprints: Fingerprints, kind: str, file: str
+) -> None:
+    overlap = fingerprints.overlap(samples)
+    remedy = f"leave them out, or certify without it (--{kind} none)"
+    if overlap.samples:
+        raise InputError(
+            f"{where}: {overlap.samples} of these {len(samples)} samples were used to fit the {kind} in "
+            f"force ({file}), and a judge is not certified on what it was fitted to; {remedy}."
+        )
+    if overlap.questions:
+        raise InputError(
+            f"{where}: {overlap.questions} of these {len(samples)} samples ask a question on which the "
+            f"{kind} in force ({file}) was fitted, and a judge is not certified on what it was fitted to; "
+            f"{remedy}."
+        )
+
+
+def _check_designs(samples: Sequence[Sample], where: str) -> None:
+    """Raise InputError for labels that were chosen where the judge was in doubt."""
+    chosen = [sample for sample in samples if _kind_of_design(sample) == "uncertain"]
+    if chosen:
+        raise InputError(
+            f"{where}: {len(chosen)} of these {len(samples)} samples were chosen because the judge was "
+            "uncertain of them, so its rates on them are not its rates; label some that were drawn at random."
+        )
+
+
+def _kind_of_design(sample: Sample) -> str:
+    design = user_column(sample, "label_design")
+    return str(design.get("kind", "")) if isinstance(design, dict) else ""
+
+
+def _check_examples(samples: Sequence[Sample], where: str, signature: Signature, options: Options) -> None:
+    """Raise InputError for a sample that a prompt of the signature shows as a worked example."""
+    for name in signature.prompts:
+        form, _, language = name.partition("/")
+        prompt = options.prompt(form, language)
+        shown = [example.model_dump() for example in prompt.examples]
+        _check_shown(samples, where, f"the prompt {name}", shown)
+    for criterion in options.criteria:
+        _check_shown(samples, where, f"the criterion {criterion.name}", criterion.examples)
+
+
+def _check_shown(samples: Sequence[Sample], where: str, name: str, examples: Sequence[object]) -> None:
+    texts = {normalized(text) for example in examples for text in _texts_in(example)}
+    texts = {text for text in texts if len(text) >= _MIN_TEXT_LENGTH}
+    shown = sum(not texts.isdisjoint(map(normalized, _texts_of(sample))) for sample in samples)
+    if shown:
+        raise InputError(
+            f"{where}: {shown} of these {len(samples)} samples are shown to the judge as worked examples "
+            f"({name}), and a judge is not certified on what it was shown; leave them out."
+        )
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Yield all texts in JSON values."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts_in(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts_in(item)
+
+
+def _texts_of(sample: Sample) -> list[str]:
+    return [sample.user_input or "", sample.response or "", *(sample.retrieved_contexts or [])]
+
+
+def _group(sample: Sample) -> str:
+    """Return what a sample is counted with: its `group`, or all samples with its question."""
+    value = user_column(sample, "group")
+    if value is not None:
+        return f"group {value}"
+    return question_fingerprint(sample) or sample_fingerprint(sample)
+
+
+def enter_test(result: Result, metric: Metric) -> dict[str, ledger.Place]:
+    """Enter into the ledger that this judge was compared with these labels; return language -> its place.
+
+    Raises InputError for a ledger that can't be read or written.
+    """
+    counted = _count(result, metric)
+    return {language: _enter(result, metric, language, of) for language, of in counted.items()}
+
+
+def _enter(result: Result, metric: Metric, language: str, counted: _Counted) -> ledger.Place:
+    signature = result.signature
+    judge = digest(decisive_fields(scope(signature, language)))
+    model = signature.judge or signature.classifier or signature.embedder
+    name = str(model.get("name", "no model"))
+    return ledger.enter(name, judge, metric.name, language, counted.labelled, _today())
+
+
+def certify(
+    result: Result, metric: Metric, dataset: str, minimum: float, unchecked: Sequence[str]
+) -> Certificate:
+    """Certify the judge of a run of labelled samples, for each language of them.
+
+    unchecked  of `check_unused`
+
+    Raises InputError for a ledger that can't be read or written.
+    """
+    counted = _count(result, metric)
+    places = enter_test(result, metric)
+    outcomes = [
+        _outcome(metric, language, of, places[language], minimum) for language, of in sorted(counted.items())
+    ]
+    others = sum(language_of(item.sample) not in LANGUAGES for item in result.samples)
+    notes = list(unchecked)
+    if others:
+        notes.append(f"{others} samples in other languages count for none; a judge is certified in each")
+    return Certificate(
+        metric=metric.name,
+        dataset=dataset,
+        date=_today(),
+        minimum=minimum,
+        outcomes=outcomes,
+        unchecked=notes,
+        signature=result.signature,
+    )
+
+
+def _today() -> str:
+    return datetime.date.today().isoformat()
+
+
+def _count(result: Result, metric: Metric) -> dict[str, _Counted]:
+    """Count the judge's right decisions, by language. A failed sample is a wrong one; undefined, none."""
+    counted: dict[str, _Counted] = defaultdict(_Counted)
+    for item in result.samples:
+        language = language_of(item.sample)
+        score = item.scores[metric.name]
+        if language in LANGUAGES and score.status != "undefined":
+            is_right = score.status == "scored" and _agrees(item, metric, result.signature.threshold)
+            path = path_of(item.decisions()) if result.signature.heads else "asked"
+            counted[language].add(item.sample, is_right, path)
+    return counted
+
+
+def _agrees(item: SampleResult, metric: Metric, threshold: float) -> bool:
+    """Report whether the judge decides a scored sample as its label does."""
+    return is_judged_right(item.scores[metric.name], metric, threshold) == bool(label(item.sample))
+
+
+def _outcome(
+    metric: Metric, language: str, counted: _Counted, place: ledger.Place, minimum: float
+) -> LanguageOutcome:
+    level = level_of_test(place.test)
+    sensitivity = counted.rate(1, level)
+    specificity = counted.rate(0, level)
+    certified = min(sensitivity.at_least, specificity.at_least) >= minimum
+    subject = f"{place} for {metric.name}, {language}".strip()
+    labels = f"{sensitivity.labels} + {specificity.labels} labels"
+    if certified:
+        rates = f"sensitivity {_rate(sensitivity)}, specificity {_rate(specificity)}"
+        sentence = f"judge certified {subject}: {rates}, {labels}"
+    else:
+        nouns = _nouns(metric)
+        faults = [
+            _fault(name, rate, noun, minimum, level_of_test(place.test + 1))
+            for name, rate, noun in (
+                ("sensitivity", sensitivity, nouns[1]),
+                ("specificity", specificity, nouns[0]),
+            )
+            if rate.at_least < minimum
+        ]
+        sentence = f"not certified {subject}: {'; '.join(faults)} ({labels})"
+    return LanguageOutcome(
+        language=language,
+        certified=certified,
+        sentence=sentence + _note(counted, sensitivity, specificity, minimum),
+        sensitivity=_stored(sensitivity),
+        specificity=_stored(specificity),
+        test=place.test,
+        level=level,
+        read=counted.paths["read"],
+        asked=counted.paths["asked"],
+    )
+
+
+def _nouns(metric: Metric) -> dict[int, str]:
+    """Name the samples of each label."""
+    if judged_column(metric) == "response":
+        return {1: "right answers", 0: "wrong answers"}
+    return {1: "samples with label 1", 0: "samples with label 0"}
+
+
+def _rate(rate: BoundedRate) -> str:
+    """Format a rate with its bound, which is never rounded up."""
+    return f"{rate.rate:.2f} (at least {_down(rate.at_least)})"
+
+
+def _down(number: float) -> str:
+    """Format a number with two decimals, rounded down.
+
+    >>> _down(0.6999)
+    '0.69'
+    """
+    return f"{math.floor(100 * number + _ROUNDING) / 100:.2f}"
+
+
+def _fault(name: str, rate: BoundedRate, noun: str, minimum: float, next_level: float) -> str:
+    """Say why a rate is not enough, and how many more labels would do at the level of the next test."""
+    if not rate.labels:
+        return f"no {noun} are labelled"
+    shown = f"{rate.rate:.2f}" if rate.rate > minimum else _down(rate.rate)
+    found = f"{name} {shown}, at least {_down(rate.at_least)} < {minimum:g}"
+    number = further_labels(rate, minimum, next_level)
+    if number is None:
+        return f"{found}, and no number of labels would do while it stays so"
+    return f"{found}, and about {_two_digits(number):,} more {noun} would do if it stays so"
+
+
+def _two_digits(number: int) -> int:
+    """Round a number up to two significant digits.
+
+    >>> [_two_digits(number) for number in (7, 65, 115, 2781)]
+    [7, 65, 120, 2800]
+    """
+    unit = int(10 ** max(0, len(str(number)) - 2))
+    return math.ceil(number / unit) * unit
+
+
+def _note(counted: _Counted, sensitivity: BoundedRate, specificity: BoundedRate, minimum: float) -> str:
+    """Say what a reader of the numbers has to know besides."""
+    notes = []
+    if any(rate.effective < rate.labels - 0.5 for rate in (sensitivity, specificity)):
+        effective = f"{sensitivity.effective:.0f} + {specificity.effective:.0f}"
+        notes.append(f"which count as {effective}, as several are of one group or question")
+    if min(counted.paths.values()):
+        notes.append(f"of which a head read {counted.paths['read']}")
+    if minimum != DEFAULT_MINIMUM:
+        notes.append(f"minimum {minimum:g}")
+    return "".join(f", {note}" for note in notes)
+
+
+def _stored(rate: BoundedRate) -> CertifiedRate:
+    return CertifiedRate(
+        right=rate.right,
+        labels=rate.labels,
+        effective=round(rate.effective, 2),
+        at_least=round(rate.at_least, 6),
+    )
+
+
+def check_minimum(minimum: float) -> None:
+    """Raise InputError for a minimum that no judge, or any judge, would reach."""
+    if not 0 < minimum < 1:
+        shown = shorten(repr(minimum), 40)
+        raise InputError(f"the minimum is {shown}; give a number above 0 and below 1, as 0.7.")
