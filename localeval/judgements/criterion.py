@@ -180,14 +180,12 @@ class Neutral(Judgement[NeutralInputs, NeutralRecord]):
         )
 
     def ask(self, inputs: NeutralInputs, models: Models) -> NeutralRecord:
-        """Ask the question in both orders about each text, which stands in all columns."""
-        columns = len(inputs.criterion.columns)
+        """Ask the question in both orders about each text; of several columns each has another text."""
         texts = [text for name, text in inputs.prompt.words.items() if name.startswith("neutral")]
         log_odds = []
-        for text in texts:
-            replies = _ask(
-                inputs.criterion, (text,) * columns, inputs.language, inputs.prompt, models, YesOrNo
-            )
+        for number in range(len(texts)):
+            shown = [texts[(number + i) % len(texts)] for i in range(len(inputs.criterion.columns))]
+            replies = _ask(inputs.criterion, shown, inputs.language, inputs.prompt, models, YesOrNo)
             probabilities = [probability_of_yes(reply) for reply in replies]
             log_odds.append(_log_odds(math.fsum(probabilities) / len(probabilities)))
         return NeutralRecord(log_odds=tuple(log_odds))
