@@ -1,7 +1,7 @@
 """Heads for judges that are fakes."""
 
 from localeval.fitted.files import FittedFor, file_text
-from localeval.fitted.heads import FORM, Head, LinearMap, SoftMinimum
+from localeval.fitted.heads import FORM, Head, LinearMap, LogitMap, SoftMinimum
 
 
 def head(
@@ -11,6 +11,7 @@ def head(
     unknown: float = 0,
     long_answers: int = 0,
     width: int = 1,
+    calibration: LogitMap | None = None,
 ) -> Head:
     """One that gives every sentence the same logit, less what unknown numbers take."""
     return Head(
@@ -21,6 +22,7 @@ def head(
         word=LinearMap(states=(1.0,) * width, bias=bias),
         sentence=SoftMinimum(),
         overlap=(0, 0, unknown, 0, 0),
+        calibration=calibration or LogitMap(),
         answer=SoftMinimum(sharpness=1000.0),
         long_answers=long_answers,
     )

@@ -38,7 +38,7 @@ from localeval.statistics.certification import (
     level_of_test,
 )
 from localeval.system.versions import digest
-from localeval.text.display import enumerated, shorten
+from localeval.text.display import enumerated, join_some, shorten
 
 DEFAULT_MINIMUM = 0.7
 # Values closer than this differ by rounding alone.
@@ -98,9 +98,10 @@ def check_unused(
         fitted["calibration"] = calibrations_for(judge.model["sha256"], options, heads)
     if signature.heads:
         fitted["head"] = heads
+    languages = {language_of(sample) for sample in samples}
     unknown = []
     for kind, rows in fitted.items():
-        for row in _distinct(rows.values()):
+        for row in _distinct(row for row in rows.values() if row.language in languages):
             if row.fingerprints is not None:
                 _check_overlap(samples, where, row.fingerprints, kind, _name_of(files, kind))
             elif _is_given(files, kind):
@@ -136,34 +137,41 @@ def _name_of(files: Mapping[str, Any], kind: str) -> str:
 def _source(row: FittedRow) -> str:
     """Name the data that a calibration or a head was fitted on."""
     sources = row.fitted_on.get("sources") or {}
-    return str(row.fitted_on.get("dataset") or ", ".join(sources) or "unknown data")
+    return str(row.fitted_on.get("dataset") or join_some([*sources], 2) or "unknown data")
 
 
 def _check_overlap(
     samples: Sequence[Sample], where: str, fingerprints: Fingerprints, kind: str, file: str
 ) -> None:
+    """Raise InputError where the calibration or head in force was fitted on one of these."""
     overlap = fingerprints.overlap(samples)
-    remedy = f"leave them out, or certify without it (--{kind} none)"
+    end = (
+        "and a judge is not certified on what it was fitted to; leave such samples out, or certify without "
+        f"it (--{kind} none)."
+    )
     if overlap.samples:
-        raise InputError(
-            f"{where}: {overlap.samples} of these {len(samples)} samples were used to fit the {kind} in "
-            f"force ({file}), and a judge is not certified on what it was fitted to; {remedy}."
-        )
+        used = _share(overlap.samples, samples, "was", "were")
+        raise InputError(f"{where}: {used} used to fit the {kind} in force ({file}), {end}")
     if overlap.questions:
+        asked = _share(overlap.questions, samples, "asks", "ask")
         raise InputError(
-            f"{where}: {overlap.questions} of these {len(samples)} samples ask a question on which the "
-            f"{kind} in force ({file}) was fitted, and a judge is not certified on what it was fitted to; "
-            f"{remedy}."
+            f"{where}: {asked} a question on which the {kind} in force ({file}) was fitted, {end}"
         )
+
+
+def _share(count: int, samples: Sequence[Sample], one: str, several: str) -> str:
+    """Say how many of the samples, with the verb that follows."""
+    return f"{count} of these {len(samples)} samples {one if count == 1 else several}"
 
 
 def _check_designs(samples: Sequence[Sample], where: str) -> None:
     """Raise InputError for labels that were chosen where the judge was in doubt."""
     chosen = [sample for sample in samples if _kind_of_design(sample) == "uncertain"]
     if chosen:
+        are_chosen = _share(len(chosen), samples, "was", "were")
         raise InputError(
-            f"{where}: {len(chosen)} of these {len(samples)} samples were chosen because the judge was "
-            "uncertain of them, so its rates on them are not its rates; label some that were drawn at random."
+            f"{where}: {are_chosen} chosen because the judge was uncertain there, so its rates on them are "
+            "not its rates on others; label some that were drawn at random."
         )
 
 
@@ -180,17 +188,21 @@ def _check_examples(samples: Sequence[Sample], where: str, signature: Signature,
         shown = [example.model_dump() for example in prompt.examples]
         _check_shown(samples, where, f"the prompt {name}", shown)
     for criterion in options.criteria:
+        if criterion.name not in signature.metrics:
+            continue
         _check_shown(samples, where, f"the criterion {criterion.name}", criterion.examples)
 
 
 def _check_shown(samples: Sequence[Sample], where: str, name: str, examples: Sequence[object]) -> None:
+    """Raise InputError where a text of these examples is the question, response or a context of a sample."""
     texts = {normalized(text) for example in examples for text in _texts_in(example)}
     texts = {text for text in texts if len(text) >= _MIN_TEXT_LENGTH}
     shown = sum(not texts.isdisjoint(map(normalized, _texts_of(sample))) for sample in samples)
     if shown:
+        are_shown = _share(shown, samples, "is", "are")
         raise InputError(
-            f"{where}: {shown} of these {len(samples)} samples are shown to the judge as worked examples "
-            f"({name}), and a judge is not certified on what it was shown; leave them out."
+            f"{where}: {are_shown} shown to the judge as worked examples ({name}), and a judge is not "
+            "certified on what it was shown; leave such samples out."
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from localeval.analysis.agreement import Bootstrap, folds, rounded
-from localeval.analysis.head_states import Reading
+from localeval.analysis.head_states import MIN_OF_EACH_LABEL_OF_LANGUAGE, Reading
 from localeval.analysis.labels import user_column
 from localeval.engine.interface import TokenValues
 from localeval.errors import InputError
@@ -43,9 +43,9 @@ def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[heads
 
     The map of words and sentences is fitted to all answers, as a judge's states are much alike in both
     languages; the soft minimum of an answer, to those in its language. Its slope and bias are given to the
-    sentences: P(supported) of a sentence is P(all supported) of an answer that consists of it. The figures
-    are cross-validated: an answer is decided by a fit on other groups. Raises InputError if all answers of a
-    label are of one group.
+    sentences, whose logit is then that of an answer that consists of it. From there the probability of a
+    sentence is calibrated, where people marked what is wrong. The figures are cross-validated: an answer is
+    decided by a fit on other groups. Raises InputError if all answers of a label are of one group.
     """
     labels = [answer.label for answer in readings]
     assigned = folds(labels, [answer.group for answer in readings])
@@ -54,7 +54,8 @@ def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[heads
     fold = np.asarray(assigned)
     pieces, mean, axes = _pieces(readings)
     logits = _held_out_logits(pieces, fold)
-    shares = _held_out_shares(readings, logits, fold)
+    labels_of_sentences = _labels_of_sentences(pieces, len(readings))
+    shares = _held_out_shares(readings, logits, labels_of_sentences, fold)
     fitted_map = _fit_map(pieces)
     weights = axes @ fitted_map.word
     word = heads.LinearMap(states=_rounded(weights), bias=round(fitted_map.bias - float(mean @ weights), 5))
@@ -64,6 +65,7 @@ def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[heads
     fitted = []
     for language, answer in sorted(minimums.items()):
         members = [i for i, reading in enumerate(readings) if reading.language == language]
+        calibration = calibrate_sentences(logits, labels_of_sentences, members, answer)
         sentence = heads.SoftMinimum(
             sharpness=fitted_map.sentence.sharpness,
             slope=answer.slope,
@@ -78,6 +80,7 @@ def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[heads
                 word=word,
                 sentence=sentence,
                 overlap=_rounded(answer.slope * fitted_map.overlap),
+                calibration=_after(answer, calibration),
                 answer=heads.SoftMinimum(
                     sharpness=round(answer.sharpness / answer.slope, 5), conjunction=answer.conjunction
                 ),
@@ -101,21 +104,44 @@ def _held_out_logits(pieces: Sequence[_Piece], fold: Array) -> list[list[float]]
     return logits
 
 
+def _labels_of_sentences(pieces: Sequence[_Piece], count: int) -> list[list[int]]:
+    """Return for each of `count` answers the labels of its sentences."""
+    labels: list[list[int]] = [[] for _ in range(count)]
+    for piece in pieces:
+        if not piece.is_whole:
+            labels[piece.answer].append(piece.label)
+    return labels
+
+
 def _held_out_shares(
-    readings: Sequence[Reading], logits: Sequence[Sequence[float]], fold: Array
+    readings: Sequence[Reading],
+    logits: Sequence[Sequence[float]],
+    labels_of_sentences: Sequence[Sequence[int]],
+    fold: Array,
 ) -> list[float]:
-    """Return P(all supported) of each answer, by a soft minimum that was fitted on the other folds.
+    """Return P(all supported) of each answer, by a soft minimum and a calibration of the other folds.
 
     Raises InputError for a language without answers in these.
     """
     shares = [0.0] * len(readings)
     for part in np.unique(fold):
-        minimums = _soft_minimums(logits, readings, np.flatnonzero(fold != part))
+        others = np.flatnonzero(fold != part)
+        minimums = _soft_minimums(logits, readings, others)
+        calibrations = {
+            language: calibrate_sentences(
+                logits,
+                labels_of_sentences,
+                [i for i in others.tolist() if readings[i].language == language],
+                minimum,
+            )
+            for language, minimum in minimums.items()
+        }
         for i in np.flatnonzero(fold == part).tolist():
             language = readings[i].language
             if language not in minimums:
                 raise InputError(f"all answers in {language} are of too few groups; a head needs more.")
-            shares[i] = sigmoid(minimums[language].of(logits[i]))
+            least = calibrations[language].of(min(logits[i]))
+            shares[i] = sigmoid(min(minimums[language].of(logits[i]), least))
     return shares
 
 
@@ -316,3 +342,41 @@ def _soft_minimums(
             for language, bias in zip(languages, biases, strict=True)
         }
     return best
+
+
+def calibrate_sentences(
+    logits: Sequence[Sequence[float]],
+    labels_of_sentences: Sequence[Sequence[int]],
+    which: Sequence[int],
+    answer: heads.SoftMinimum,
+) -> heads.LogitMap:
+    """Fit the map that makes the labels of the sentences of the answers `which` most likely.
+
+    Every sentence counts once: most are right, and the probabilities have to say so. Wrong answers of which
+    nobody marked the wrong sentences are left out, and the others count for them. Where too few are marked,
+    a sentence is as likely as an `answer` that consists of it.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    marked = [i for i in which if -1 not in labels_of_sentences[i]]
+    wrong = [i for i in marked if 0 in labels_of_sentences[i]]
+    unmarked = len(which) - len(marked)
+    labels = [label for i in marked for label in labels_of_sentences[i]]
+    if min(len(wrong), labels.count(1)) < MIN_OF_EACH_LABEL_OF_LANGUAGE:
+        return heads.LogitMap(slope=answer.slope, bias=answer.bias)
+    features = [[logit] for i in marked for logit in logits[i]]
+    weight_of_wrong = 1 + unmarked / len(wrong)
+    weights = [
+        weight_of_wrong if 0 in labels_of_sentences[i] else 1.0
+        for i in marked
+        for _ in labels_of_sentences[i]
+    ]
+    model = LogisticRegression(C=10.0, max_iter=1000).fit(features, labels, sample_weight=weights)
+    slope = max(round(float(model.coef_[0, 0]), 5), MIN_SLOPE)
+    return heads.LogitMap(slope=slope, bias=round(float(model.intercept_[0]), 5))
+
+
+def _after(answer: heads.SoftMinimum, calibration: heads.LogitMap) -> heads.LogitMap:
+    """Return the calibration of a logit that already has the slope and the bias of the answer's map."""
+    slope = calibration.slope / answer.slope
+    return heads.LogitMap(slope=round(slope, 5), bias=round(calibration.bias - slope * answer.bias, 5))

@@ -1,22 +1,28 @@
-"""The command `compare`: two finished runs."""
+"""The command `compare`: two finished runs, or more."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from localeval.analysis.compare import compare
-from localeval.analysis.compare_slices import compare_slices
+from localeval.analysis.compare import Comparison, compare
+from localeval.analysis.compare_runs import RunsComparison, compare_runs
+from localeval.analysis.compare_slices import ComparedSlices, compare_slices
 from localeval.analysis.gates import Drop, Limits, drop_gates
 from localeval.cli.compare_by_judge import BY_JUDGE, compared_by_judge, is_question
 from localeval.cli.options import JSON
+from localeval.cli.output_files import COMPARISON_PAGE, check_output_file
 from localeval.cli.runs import LIMITS, some_missed
+from localeval.errors import InputError
 from localeval.runs import folder
+from localeval.system.files import atomic_write, writing_to
+from localeval.system.terminal import say
 from localeval.text.display import escaped_json
 
 
@@ -36,7 +42,7 @@ class _Compare(click.Command):
 
 
 @click.command("compare", cls=_Compare, params=[JSON, *LIMITS, *BY_JUDGE])
-@click.argument("runs", nargs=-1, metavar="A B", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, metavar="A B [RUN]...", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Also compare runs that differ in what moves numbers.")
 @click.option(
     "--fail-on-drop",
@@ -64,28 +70,56 @@ def compare_command(
 ) -> None:
     """A and B are the folders of the runs, and a difference is B minus A. Runs that differ in what moves
     numbers (judge, prompts, versions, options, seed) are refused with exit 1 and the fields that differ.
+    Of three runs or more, each is compared with the first.
     """
     for run in runs:
         folder.register_criteria_of(run)
     if compared_by_judge(runs, as_json, by_judge):
         return
-    if len(runs) != 2:
-        raise click.UsageError(f"compare takes two runs, and {len(runs)} are given.")
-    a, b = runs
+    if len(runs) < 2:
+        raise click.UsageError(f"compare takes two runs or more, and {len(runs)} are given.")
+    page: Path | None = by_judge["output"]
+    check_output_file("output", COMPARISON_PAGE)
     drops = [Drop.read(text) for text in fail_on_drop if text]
     limits = Limits.read(max_failed, max_undefined)
-    first = folder.load(a)
-    second = folder.load(b)
-    comparison = replace(compare(first, second, force=force), a=str(a), b=str(b))
-    slices = compare_slices(first, second, [*comparison.metrics], by)
-    if as_json:
-        found = comparison.to_dict()
-        if slices:
-            found["slices"] = [sliced.to_dict() for sliced in slices]
-        click.echo(escaped_json(json.dumps(found, ensure_ascii=False, indent=1)))
+    if len(runs) > 2 and (by or fail_on_drop):
+        raise InputError(f"--by and --fail-on-drop compare two runs, and {len(runs)} are given.")
+    results = [folder.load(run) for run in runs]
+    pair: Comparison | None = None
+    many: RunsComparison | None = None
+    slices: list[ComparedSlices] = []
+    if len(runs) == 2:
+        first, second = results
+        pair = replace(compare(first, second, force=force), a=str(runs[0]), b=str(runs[1]))
+        slices = compare_slices(first, second, [*pair.metrics], by)
+        _show(pair, as_json, slices)
     else:
-        click.echo(str(comparison))
-        for sliced in slices:
-            click.echo("\n".join(["", *sliced.lines()]))
-    if fail_on_drop and some_missed(drop_gates(comparison, str(a), drops, limits)):
+        many = compare_runs(results, runs, force=force)
+        _show(many, as_json)
+    if page is not None:
+        _write_page(page, many or compare_runs(results, runs, force=force), slices)
+    if pair is not None and fail_on_drop and some_missed(drop_gates(pair, str(runs[0]), drops, limits)):
         sys.exit(1)
+
+
+def _write_page(page: Path, comparison: RunsComparison, slices: Sequence[ComparedSlices]) -> None:
+    # The template engine is not needed before a page is made.
+    from localeval.analysis import compare_page
+
+    with writing_to(page, "comparison"):
+        atomic_write(page, compare_page.pieces(comparison, slices=slices), "replace")
+    say(f"page: {page}")
+
+
+def _show(
+    comparison: Comparison | RunsComparison, as_json: bool, slices: Sequence[ComparedSlices] = ()
+) -> None:
+    """Print a comparison, and behind it the slices."""
+    if not as_json:
+        tables = ["\n".join(["", *sliced.lines()]) for sliced in slices]
+        click.echo("\n".join([str(comparison), *tables]))
+        return
+    found = comparison.to_dict()
+    if slices:
+        found["slices"] = [sliced.to_dict() for sliced in slices]
+    click.echo(escaped_json(json.dumps(found, ensure_ascii=False, indent=1)))

@@ -57,8 +57,9 @@ BY_JUDGE: list[click.Parameter] = [
     click.Option(
         ["--output", "-o"],
         type=click.Path(path_type=Path),
-        help="With --prefer or --under: the folder that keeps what the judge says; a second call goes on "
-        "where the first ended.  [default: runs/A-or-B, or RUN-under-JUDGE]",
+        help="A file: also write the comparison as an HTML page. With --prefer or --under: the folder that "
+        "keeps what the judge says; a second call goes on where the first ended.  [default: runs/A-or-B, or "
+        "RUN-under-JUDGE]",
     ),
     click.Option(["--quiet", "-q"], is_flag=True, help="Show no live line."),
     *_JUDGE_OPTIONS,
@@ -82,7 +83,7 @@ def compared_by_judge(runs: Sequence[Path], as_json: bool, values: dict[str, Any
     judge = pop_options(values, _JUDGE_OPTIONS)
     prefer, under = values["prefer"], values["under"]
     if prefer is None and under is None:
-        _check_unused(("sample", "margin", "cut", "output", "quiet", *judge), "--prefer or --under")
+        _check_unused(("sample", "margin", "cut", "quiet", *judge), "--prefer or --under")
         return False
     if prefer is not None and under is not None:
         raise InputError("--prefer and --under ask different things; give one of them.")

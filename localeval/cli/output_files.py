@@ -29,6 +29,7 @@ class FileKind(NamedTuple):
 
 _BYTES_LOOKED_AT = 4_000
 PAGE = FileKind("page of a run", "<!doctype html>", "localeval</title>")
+COMPARISON_PAGE = FileKind("page of a comparison", "<!doctype html>", "<title>Comparison: ")
 CARD_PAGE = FileKind("page of a card", "<!doctype html>", "<title>Judge card: ")
 LABEL_PAGE = FileKind("page of labels", "<!doctype html>", "<title>Labels: ")
 # Whether it has labels of this run is seen when it is read.

@@ -133,14 +133,29 @@ class SoftMinimum(Fitted):
         return self.slope * (lowest - math.log(spread) / self.sharpness) + self.bias
 
 
+class LogitMap(Fitted):
+    """A rising map of a logit: Platt's, slope x logit + bias; as it stands, it changes nothing.
+
+    >>> LogitMap(slope=2.0, bias=1.0).of(0.5), LogitMap().of(0.5)
+    (2.0, 0.5)
+    """
+
+    slope: float = Field(default=1.0, gt=0, le=MAX_WEIGHT)
+    bias: Weight = 0.0
+
+    def of(self, logit: float) -> float:
+        return self.slope * logit + self.bias
+
+
 class Head(FittedRow):
     """A logit for words, sentences and answers, for one judge and one language.
 
     form          `FORM` when it was fitted
     layer         after which the states are read
     word          P(supported) of a word, from the mean of its tokens' states
-    sentence      P(supported) of a sentence, from the logits of its words, and with `overlap`, a weight for
-                  each number of its `Overlap`
+    sentence      the logit of a sentence, from the logits of its words, and with `overlap`, a weight for
+                  each number of its `Overlap`. It was fitted as if half of the sentences were wrong
+    calibration   from that logit to the one of P(supported), with as many wrong sentences as people found
     answer        P(all supported), from the logits of the sentences; see `of_answer`
     long_answers  how many of the answers that it was fitted to have three sentences or more
     """
@@ -153,6 +168,7 @@ class Head(FittedRow):
     word: LinearMap
     sentence: SoftMinimum
     overlap: tuple[Weight, ...] = Field(min_length=len(Overlap._fields), max_length=len(Overlap._fields))
+    calibration: LogitMap = LogitMap()
     answer: SoftMinimum
     long_answers: int = Field(default=0, ge=0)
 
@@ -178,9 +194,10 @@ class Head(FittedRow):
     def of_answer(self, sentences: Sequence[float]) -> float:
         """Return P(all supported) of an answer from the logits of its sentences, at least one.
 
-        It is at most P(supported) of the least: the map of the answer may say more, as its mean does.
+        It is at most P(supported) of the least, which is calibrated: the map of the answer may say more, as
+        its mean does.
         """
-        return sigmoid(min(self.answer.of(sentences), *sentences))
+        return sigmoid(min(self.answer.of(sentences), self.calibration.of(min(sentences))))
 
     @property
     def decides_long(self) -> bool:
@@ -190,7 +207,11 @@ class Head(FittedRow):
     @cached_property
     def sha256(self) -> str:
         """The digest of every field that affects a result."""
-        return digest(self.model_dump(mode="json", exclude={"fitted_on", "figures", "fingerprints"}))
+        ignored = {"fitted_on", "figures", "fingerprints"}
+        # What was read by a head without a calibration need not be read again.
+        if self.calibration == LogitMap():
+            ignored.add("calibration")
+        return digest(self.model_dump(mode="json", exclude=ignored))
 
 
 HeadBySha256 = Annotated[Head, PlainSerializer(lambda head: head.sha256)]

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from pydantic import BaseModel
 
 from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
+from localeval.claims.lacking_clauses import asks_for, lacking_clauses
 from localeval.engine.interface import TreeEngine
 from localeval.fitted.curves import all_supported
 from localeval.judgements.base import (
@@ -30,21 +31,23 @@ from localeval.judgements.base import (
 from localeval.judgements.deciders import MAX_CLOSEST, Asked, Hhem, Statement, choose_asking_decider
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.judged_text import JudgedText
+from localeval.judgements.needed_sentences import least_answerable
 from localeval.judgements.replies import YesOrNo, probability_of_yes
 from localeval.judgements.support import SupportRecord
 from localeval.judgements.windows import windows
 from localeval.options import Options
 from localeval.prompts import PromptBySha256, PromptForm
 from localeval.samples import Sample
+from localeval.text.citation_marks import without_citation_marks
 from localeval.text.display import one_line
-from localeval.text.empty_sentences import is_refusal
+from localeval.text.empty_sentences import is_courtesy, is_refusal
 from localeval.text.language import language
 from localeval.text.sentences import has_words
 from localeval.text.word_lists import read_lists
 
 ResponseKind = Literal["answered", "partly", "refused", "undetermined"]
 
-MIN_KIND_PROBABILITY = 0.6  # of the likeliest kind of response; below it the kind is not determined
+MIN_KIND_PROBABILITY = 0.5  # of the likeliest kind of response; below it the kind is not determined
 MIN_PROOF = 0.5  # from which a response proves that the contexts answer, so that nothing more is asked
 ANSWER_TOKENS = 80
 # Of what a response without any statement consists, where it refuses; other reasons leave it undetermined.
@@ -107,7 +110,23 @@ class AbstentionRecord(Record):
             return None if self.labelled is None else float(self.labelled)
         if not self.has_contexts:
             return None
-        return max(self._proof(supported), self.short_answer_supported * self.short_answer_whole)
+        return max(self._proof(supported), self._by_short_answer)
+
+    def is_answerable(self, supported: float | None, threshold: float) -> bool:
+        """Return whether the contexts count as answering the question.
+
+        A short answer of the judge's own has to be surer than the response: two fifths of the way from the
+        threshold to 1, as for `context_relevance`.
+        """
+        if self.has_label or not self.has_contexts:
+            return bool(self.labelled)
+        if self._proof(supported) >= threshold:
+            return True
+        return self._by_short_answer >= least_answerable(threshold)
+
+    @property
+    def _by_short_answer(self) -> float:
+        return self.short_answer_supported * self.short_answer_whole
 
     def _proof(self, supported: float | None) -> float:
         """Return P(the response is a complete and supported answer)."""
@@ -125,7 +144,7 @@ class AbstentionRecord(Record):
                     text=context.sample.user_input or "",
                     label="answerable",
                     probability=answerable,
-                    is_yes=answerable >= context.threshold,
+                    is_yes=self.is_answerable(supported, context.threshold),
                     threshold=context.threshold,
                     column="user_input",
                     against="retrieved_contexts",
@@ -151,8 +170,7 @@ class AbstentionRecord(Record):
         """Say by what it is known whether the contexts answer."""
         if self.has_label:
             return words["labelled"]
-        by_answer = self.short_answer_supported * self.short_answer_whole
-        if self._proof(supported) >= max(by_answer, MIN_PROOF):
+        if self._proof(supported) >= max(self._by_short_answer, MIN_PROOF):
             return words["proved"]
         if self.short_answer:
             return words["short_answer"].format(answer=self.short_answer)
@@ -170,14 +188,24 @@ def proof(lacks: float, whole: float, supported: float | None) -> float:
 
 
 def supported_in(records: Records) -> float | None:
-    """Return P(all statements of the response are supported); None without a statement or a record."""
+    """Return P(all statements of the response are supported); None without a statement or a record.
+
+    A statement that says only that something can't be told is none that contexts could support.
+    """
     record = records.get("support")
-    if not isinstance(record, SupportRecord) or not record.verdicts:
+    if not isinstance(record, SupportRecord):
         return None
-    probabilities = [verdict.probability for verdict in record.verdicts]
-    if record.all_supported is None:
-        return all_supported(probabilities)
-    return min(record.all_supported, *probabilities)
+    telling = [verdict.probability for verdict in record.verdicts if _tells(verdict.statement)]
+    if not telling:
+        return None
+    if record.all_supported is None or len(telling) < len(record.verdicts):
+        return all_supported(telling)
+    return min(record.all_supported, *telling)
+
+
+def _tells(statement: str) -> bool:
+    """Return whether a statement has a clause besides those that say that something can't be told."""
+    return has_words(lacking_clauses(statement).rest)
 
 
 class ShortAnswerReply(BaseModel):
@@ -299,20 +327,8 @@ def told_by_words(response: JudgedText) -> Told | None:
     for reason in _REFUSING:
         if reason in reasons:
             return Told(0.0, 1.0, 0.0, reason)
-    return Told(0.5, 0.5, 0.0, min(reasons)) if reasons else Told(0.0, 1.0, 0.0, "no_words")
-
-
-def may_lack(response: JudgedText) -> bool:
-    """Return whether a word of the response may say that something can't be told.
-
-    >>> may_lack(JudgedText(whole="That is beyond me.", question="", column="response"))
-    True
-    >>> may_lack(JudgedText(whole="Tea grows in Assam.", question="", column="response"))
-    False
-    """
-    if any(stretch.reason == "refusal" for stretch in response.unjudged):
-        return True
-    return bool(_hints().search(response.text))
+    # As much of each kind.
+    return Told(1 / 2, 2 / 3, 0.0, min(reasons)) if reasons else Told(0.0, 1.0, 0.0, "no_words")
 
 
 @lru_cache
@@ -322,12 +338,29 @@ def _hints() -> re.Pattern[str]:
 
 
 def _ask_what_it_tells(inputs: AbstentionInputs, engine: TreeEngine) -> Told:
-    """Ask about the response, whether it gives, lacks and completes what is asked."""
+    """Ask whether the response gives and completes what is asked, and find whether it lacks something.
+
+    Where clauses say that something can't be told, the judge sees the rest alone. It is not asked about these
+    clauses: the response lacks what they speak of if the question asks for just that, or else as far as the
+    rest is not complete. Where they are all there is, or where only a single word may say such a thing, the
+    judge is asked; where not even a word does, the response lacks nothing.
+    """
+    text = inputs.response.text
+    lacking = lacking_clauses(text)
+    rest = without_citation_marks(lacking.rest)
+    if lacking.clauses and has_words(rest) and not is_courtesy(rest):
+        found = _ask_about(lacking.rest, ["gives", "whole"], inputs, engine)
+        is_asked_for = any(asks_for(inputs.response.question, clause) for clause in lacking.clauses)
+        lacks = 1.0 if is_asked_for else 1 - found["whole"]
+        return Told(found["gives"], lacks, found["whole"])
     kinds = ["gives", "whole"]
-    if may_lack(inputs.response):
+    if lacking.clauses or _hints().search(text):
         kinds.append("lacks")
-    found = _ask_about(inputs.response.text, kinds, inputs, engine)
-    return Told(found["gives"], found.get("lacks", 0.0), found["whole"])
+    found = _ask_about(text, kinds, inputs, engine)
+    lacks = found.get("lacks", 0.0)
+    if lacking.clauses:
+        lacks = max(lacks, 1 - found["gives"])
+    return Told(found["gives"], lacks, found["whole"])
 
 
 def _ask_about(

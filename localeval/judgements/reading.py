@@ -33,7 +33,9 @@ from localeval.text.display import one_line
 from localeval.text.script import begins_with_han_or_later
 from localeval.text.sentences import Sentence, has_words
 
-DOUBT_THRESHOLD = 0.5  # words and sentences with P(supported) below this are marked
+# Words below this are marked, in sentences below it. Neither is calibrated: a word to look at may stand in a
+# sentence that is rather right.
+DOUBT_THRESHOLD = 0.5
 # Sentences that make a response long: there, reading agrees with people better than asking.
 MIN_LONG_SENTENCES = 3
 
@@ -181,25 +183,27 @@ def read(inputs: ReadingInputs, engine: TreeEngine) -> GroundingRecord:
         by_window = [window.word_logits(words) for window in windows_read]
         # The window in which the sentence is most probable decides, with the words as they are there.
         logit, word_logits = max((head.of_sentence(of_words, overlap), of_words) for of_words in by_window)
+        calibrated = head.calibration.of(logit)
         if binding.margin is not None:
             logit = min(logit, binding.margin)
+            calibrated = min(calibrated, binding.margin)
         logits.append(logit)
-        probability = sigmoid(logit)
         sentences.append(
             ReadSentence(
                 sentence=claim.text,
                 start=claim.start,
                 end=claim.end,
-                probability=probability,
+                probability=sigmoid(calibrated),
                 overlap=tuple(overlap),
                 evidence=evidence[0] if evidence else None,
-                spans=_doubtful_spans(words, word_logits) if probability < DOUBT_THRESHOLD else (),
+                spans=_doubtful_spans(words, word_logits) if sigmoid(logit) < DOUBT_THRESHOLD else (),
                 binding=None if binding.margin is None else binding,
             )
         )
     return GroundingRecord(
         sentences=tuple(sentences),
-        all_supported=head.of_answer(logits),
+        # A value of a table may bound a sentence, too.
+        all_supported=min(head.of_answer(logits), *(sentence.probability for sentence in sentences)),
         language=language_code,
         windows=len(windows_read),
         unjudged=response.unjudged,

@@ -31,7 +31,7 @@ NAME = "standalone_question"
 # Of a long conversation the last messages are shown, and of a long message its beginning.
 MAX_MESSAGES = 6
 MAX_CHARACTERS = 600
-MAX_TOKENS = 96
+MAX_ADDED_TOKENS = 64
 
 Rejected = Literal["", "empty", "long", "foreign", "lost", "negation"]
 # Tokens of a question that says nothing by itself, as "Why?", whose negation may stand in the conversation.
@@ -115,7 +115,8 @@ class StandaloneQuestion(Judgement[StandaloneQuestionInputs, StandaloneQuestionR
             ),
             [prompt.render_item("standalone")],
             ReplyQuestion,
-            budget=MAX_TOKENS,
+            # It repeats the question, and adds some names.
+            budget=MAX_ADDED_TOKENS + 2 * models.engine.count(inputs.question),
         )
         written = one_line(reply.value.question)
         texts = [message.text for message in inputs.messages]

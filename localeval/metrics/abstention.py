@@ -57,7 +57,8 @@ def outcome(records: Records, options: Options = DEFAULTS) -> Outcome | Score:
     if kind == "undetermined":
         return Score.undefined("undetermined")
     is_supported = supported is not None and supported >= options.threshold
-    cell = _cell(kind, is_answerable=answerable >= options.threshold, is_supported=is_supported)
+    is_answerable = record.is_answerable(supported, options.threshold)
+    cell = _cell(kind, is_answerable=is_answerable, is_supported=is_supported)
     return Outcome(cell, answerable, supported or 0.0, record)
 
 

@@ -99,14 +99,14 @@ def is_refusal(text: str, question: str = "") -> bool:
         return False
     line = one_line(text).translate(PLAIN_APOSTROPHES)
     lower = line.lower()
-    if not _refuses(lower):
+    if not refuses(lower):
         return False
     known = known_words(question)
     if numbers_in(line, known) or names_in(line, known):
         return False
     opening = ""  # "Based on the passages," belongs to the clause behind it
     for clause in _clauses(lower):
-        if _refuses(opening + clause):
+        if refuses(opening + clause):
             opening = ""
         elif _says_nothing(clause, known):
             opening += clause + " "
@@ -115,7 +115,12 @@ def is_refusal(text: str, question: str = "") -> bool:
     return True
 
 
-def _refuses(clause: str) -> bool:
+def refuses(clause: str) -> bool:
+    """Return whether a clause in lower case says that the documents, or whoever answers, do not tell.
+
+    >>> refuses("the documents do not mention its age"), refuses("it does not grow in peru")
+    (True, False)
+    """
     return any(pattern.search(clause) for pattern in _refusals())
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from localeval import InputError, Judge, evaluate, rescore
 from localeval.analysis.card import Card, make
 from localeval.analysis.card_render import as_html, as_text
 from localeval.analysis.compare import compare
-from localeval.analysis.ledger import ordinal
+from localeval.analysis.ledger import enter, ordinal
 from localeval.cli import main
 from localeval.engine.interface import EngineError
 from localeval.errors import NotCertified
@@ -19,6 +20,7 @@ from localeval.fitted.files import file_text
 from localeval.labels.fingerprint import Fingerprints
 from localeval.prompts import Criterion
 from localeval.runs.folder import load
+from localeval.runs.shards import _part_of, merge
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
@@ -183,7 +185,8 @@ def test_the_set_that_the_calibration_in_force_was_fitted_on_is_refused(tmp_path
     message = said(InputError, card, tmp_path, rows, calibration=str(file))
     assert message == (
         f"tea: 40 of these 40 samples were used to fit the calibration in force ({file}), and a judge is not "
-        "certified on what it was fitted to; leave them out, or certify without it (--calibration none)."
+        "certified on what it was fitted to; leave such samples out, or certify without it (--calibration "
+        "none)."
     )
 
 
@@ -193,7 +196,7 @@ def test_a_set_with_one_row_that_was_fitted_on_is_refused(tmp_path: Path) -> Non
     file = fitted_calibration(tmp_path, fitted)
     one = {**fitted[0], "id": "new", "group": "new", "response": fitted[0]["response"].upper()}
     message = said(InputError, card, tmp_path, [*answers(30, 30), one], calibration=str(file))
-    assert "1 of these 61 samples were used to fit the calibration in force" in message
+    assert "1 of these 61 samples was used to fit the calibration in force" in message
 
 
 def test_another_answer_to_a_question_that_was_fitted_on_is_refused(tmp_path: Path) -> None:
@@ -201,7 +204,7 @@ def test_another_answer_to_a_question_that_was_fitted_on_is_refused(tmp_path: Pa
     file = fitted_calibration(tmp_path, fitted)
     other = {**fitted[0], "id": "new", "response": "It is quite another tea."}
     message = said(InputError, card, tmp_path, [*answers(30, 30), other], calibration=str(file))
-    assert "1 of these 61 samples ask a question on which the calibration in force" in message
+    assert "1 of these 61 samples asks a question on which the calibration in force" in message
 
 
 def test_a_question_that_was_split_off_by_its_group_is_no_overlap(tmp_path: Path) -> None:
@@ -238,15 +241,15 @@ def test_a_sample_that_a_prompt_shows_as_a_worked_example_is_refused(tmp_path: P
     )
     message = said(InputError, card, tmp_path, rows, metric="kind", criteria=[kind])
     assert message == (
-        "tea: 1 of these 40 samples are shown to the judge as worked examples (the criterion kind), and a "
-        "judge is not certified on what it was shown; leave them out."
+        "tea: 1 of these 40 samples is shown to the judge as worked examples (the criterion kind), and a "
+        "judge is not certified on what it was shown; leave such samples out."
     )
 
 
 def test_labels_that_were_chosen_by_the_judges_doubt_are_refused(tmp_path: Path) -> None:
     design = {"kind": "uncertain", "seed": 0, "drawn": 40, "of": 900}
     message = said(InputError, card, tmp_path, answers(20, 20, label_design=design))
-    assert "40 of these 40 samples were chosen because the judge was uncertain of them" in message
+    assert "40 of these 40 samples were chosen because the judge was uncertain there" in message
 
 
 def test_pairs_certify_nobody(tmp_path: Path) -> None:
@@ -339,6 +342,14 @@ def test_the_ledger_keeps_no_text(tmp_path: Path) -> None:
     assert "tea" not in text
 
 
+def test_judges_that_are_entered_at_once_get_different_places() -> None:
+    def place(number: int) -> int:
+        return enter("fake", f"judge {number}", "faithfulness", "en", [("a", 1)], "2026-11-28").test
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(place, range(8))) == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
 def test_numbers_have_their_endings() -> None:
     assert [ordinal(number) for number in (2, 3, 12, 23)] == ["2nd", "3rd", "12th", "23rd"]
 
@@ -424,6 +435,26 @@ def test_a_certificate_is_lost_by_rescoring_at_another_threshold_and_kept_otherw
     assert "options.threshold (0.5 and 0.6)" in other.text
 
 
+def test_the_certificate_of_shards_is_that_of_the_merged_run(tmp_path: Path) -> None:
+    card(tmp_path, answers(20, 20))
+    samples = [{key: row[key] for key in row if key != "label"} for row in answers(12, 0, "run")]
+    parts = [tmp_path / "first", tmp_path / "second"]
+    for number, part in enumerate(parts, 1):
+        share = [sample for sample in samples if _part_of(sample["id"], 2) == number]
+        judge = fake_judge(FakeEngine([{"verdict": YES} for _ in share]))
+        evaluate(
+            samples,
+            ["faithfulness"],
+            judge,
+            part,
+            shard=f"{number}/2",
+            statements="sentences",
+            require_certified=[tmp_path / "card"],
+        )
+    [stamp] = merge(parts, tmp_path / "whole").certificates
+    assert stamp.holds
+
+
 def test_a_run_without_a_certificate_says_nothing_of_it(tmp_path: Path) -> None:
     run = tmp_path / "run"
     result = judged_run(run, [], RUN)
@@ -461,7 +492,7 @@ def test_a_head_that_was_fitted_on_the_set_is_refused(tmp_path: Path) -> None:
     fitted_on = Fingerprints.of([Sample.read(row, "row") for row in rows[:1]])
     reader = head("en", long_answers=1000).model_copy(update={"fingerprints": fitted_on})
     message = said(InputError, card, tmp_path, rows, head=file_text([reader]))
-    assert "1 of these 40 samples were used to fit the head in force (the given one)" in message
+    assert "1 of these 40 samples was used to fit the head in force (the given one)" in message
 
 
 def test_the_commands_certify_a_judge_and_require_it(

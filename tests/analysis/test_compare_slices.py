@@ -1,4 +1,4 @@
-"""Two runs are compared by the values of a column, with p-values that are corrected for the number of looks."""
+"""Two runs by the values of a column, with p-values that are corrected for the number of looks."""
 
 import json
 from collections.abc import Sequence

@@ -12,7 +12,7 @@ from localeval.analysis import fit_head, head_states
 from localeval.analysis.head_states import Reading
 from localeval.engine.interface import TokenValues
 from localeval.fitted.files import FittedFor, file_text
-from localeval.fitted.heads import Contexts, SoftMinimum, heads_for
+from localeval.fitted.heads import Contexts, Head, LogitMap, SoftMinimum, heads_for
 from localeval.fitted.logits import sigmoid
 from localeval.options import Options
 from tests.commands import said
@@ -72,16 +72,73 @@ def test_no_sentences_lift_a_doubtful_one_to_the_threshold(
     assert reader.of_answer([*logits, *more]) <= sigmoid(min(logits))
 
 
+@given(st.lists(st.floats(-30, 30), min_size=1, max_size=20), st.floats(0.1, 9.0), st.floats(-9.0, 9.0))
+def test_an_answer_is_at_most_as_likely_as_its_least_sentence_by_the_calibration(
+    logits: list[float], slope: float, bias: float
+) -> None:
+    calibration = LogitMap(slope=slope, bias=bias)
+    answer = SoftMinimum(sharpness=2.0, slope=2.0, bias=3.0)
+    reader = head(calibration=calibration).model_copy(update={"answer": answer})
+    assert reader.of_answer(logits) <= min(sigmoid(calibration.of(logit)) for logit in logits)
+
+
 @given(st.lists(st.floats(-30, 30), min_size=1, max_size=20), st.floats(-30, 30))
 def test_one_more_sentence_never_raises_a_conjunction(logits: list[float], more: float) -> None:
     answer = SoftMinimum(sharpness=0.7, conjunction=True)
     assert answer.of([*logits, more]) <= answer.of(logits) + 1e-9
 
 
-def test_a_fitted_sentence_is_as_likely_as_an_answer_that_consists_of_it() -> None:
-    [fitted] = fit_head.fit(readings(320, True), FittedFor(name="fake", sha256="0" * 64), layer=1)
+def test_what_was_read_by_a_head_without_a_calibration_need_not_be_read_again() -> None:
+    """Its digest is the one that it had when heads had no calibration."""
+    assert head().sha256 == "c0b963e3bdbc9659c3b48f43b0566d3f24f884c8735fb25f5f14519f762c423a"
+
+
+def test_a_calibration_is_part_of_what_a_head_computes() -> None:
+    assert head(calibration=LogitMap(bias=1.0)).sha256 != head().sha256
+
+
+def fit_one(answers: list[Reading]) -> Head:
+    [fitted] = fit_head.fit(answers, FittedFor(name="fake", sha256="0" * 64), layer=1)
+    return fitted
+
+
+def test_one_more_sentence_lowers_an_answer_by_a_fitted_head() -> None:
+    fitted = fit_one(readings(320, True))
+    assert fitted.of_answer([0.4, 3.0]) < fitted.of_answer([0.4])
+
+
+def test_without_marks_a_fitted_sentence_is_as_likely_as_an_answer_that_consists_of_it() -> None:
+    fitted = fit_one(readings(320, False))
+    assert fitted.calibration == LogitMap()
     assert fitted.of_answer([0.4]) == pytest.approx(sigmoid(0.4))
-    assert fitted.of_answer([0.4, 3.0]) < sigmoid(0.4)
+
+
+def test_calibrated_sentences_are_as_often_right_as_their_probabilities_say() -> None:
+    """Three answers of four have two right sentences, the others one: one sentence in eight is wrong."""
+    labels = [[1, int(i % 4 > 0)] for i in range(400)]
+    draw = np.random.default_rng(0)
+    logits = [[draw.normal(label, 1.0) for label in answer] for answer in labels]
+    calibration = fit_head.calibrate_sentences(logits, labels, range(400), SoftMinimum())
+    found = [sigmoid(calibration.of(logit)) for answer in logits for logit in answer]
+    assert np.mean(found) == pytest.approx(7 / 8, abs=0.001)
+
+
+def test_wrong_answers_without_marks_count_among_the_wrong_ones() -> None:
+    """Of half of the wrong answers nobody marked the sentence: the others count twice."""
+    labels = [[1, int(i % 4 > 0)] for i in range(400)]
+    draw = np.random.default_rng(0)
+    logits = [[draw.normal(label, 1.0) for label in answer] for answer in labels]
+    partly = [[-1, -1] if i % 8 == 0 else answer for i, answer in enumerate(labels)]
+    calibration = fit_head.calibrate_sentences(logits, partly, range(400), SoftMinimum())
+    found = [sigmoid(calibration.of(logit)) for answer in logits for logit in answer]
+    assert np.mean(found) == pytest.approx(7 / 8, abs=0.02)
+
+
+def test_with_too_few_wrong_sentences_a_sentence_is_as_likely_as_an_answer_of_it() -> None:
+    labels = [[1, int(i > 23)] for i in range(400)]
+    logits = [[1.0, 0.5] for _ in labels]
+    answer = SoftMinimum(slope=2.0, bias=0.5)
+    assert fit_head.calibrate_sentences(logits, labels, range(400), answer) == LogitMap(slope=2.0, bias=0.5)
 
 
 @pytest.mark.parametrize(

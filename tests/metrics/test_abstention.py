@@ -145,7 +145,7 @@ def test_nobody_is_asked_whether_an_answer_refuses_that_has_no_word_for_it() -> 
 
 def test_a_partial_answer_is_right_where_the_contexts_give_only_that_part() -> None:
     response = "The mill was built in 1820. The documents do not say by whom."
-    found = judged(response, SUPPORTED, YES, NO, YES, *CONTEXTS_LACK, question="When was it built, by whom?")
+    found = judged(response, SUPPORTED, YES, NO, *CONTEXTS_LACK, question="When was it built, by whom?")
     assert found.accuracy.value == 1.0
     assert found.unsupported.value == 0.0
     assert found.reasons[1] == "partly answered"
@@ -153,9 +153,7 @@ def test_a_partial_answer_is_right_where_the_contexts_give_only_that_part() -> N
 
 def test_a_partial_answer_without_support_is_an_unsupported_answer() -> None:
     response = "The mill was built in 1790. The documents do not say by whom."
-    found = judged(
-        response, UNSUPPORTED, YES, NO, YES, *CONTEXTS_LACK, question="When was it built, by whom?"
-    )
+    found = judged(response, UNSUPPORTED, YES, NO, *CONTEXTS_LACK, question="When was it built, by whom?")
     assert found.unsupported.value == 1.0
     assert found.accuracy.value == 0.0
 
@@ -163,13 +161,44 @@ def test_a_partial_answer_without_support_is_an_unsupported_answer() -> None:
 def test_a_partial_answer_is_not_right_where_the_contexts_give_all_and_no_refusal_either() -> None:
     response = "The mill was built in 1820. The documents do not say by whom."
     answer = [{"answer": "It was built in 1820 by Ann."}, SUPPORTED, YES]
-    found = judged(response, SUPPORTED, YES, NO, YES, *answer, question="When was it built, and by whom?")
+    found = judged(response, SUPPORTED, YES, NO, *answer, question="When was it built, and by whom?")
     assert found.accuracy.value == 0.0
     assert found.over_refusal.value == 0.0
 
 
+def test_of_a_partial_answer_the_judge_sees_only_what_it_tells() -> None:
+    response = "The mill was built in 1820; its owner is unknown."
+    # The statement is decided with its second clause and without it.
+    engine = FakeEngine([SUPPORTED, SUPPORTED, YES, NO, *CONTEXTS_LACK])
+    sample = {"user_input": "When was it built, and who owned it?", "response": response}
+    judge = fake_judge(engine)
+    judge.score("abstention_accuracy", {**sample, "retrieved_contexts": CONTEXTS}, statements="sentences")
+    assert "The mill was built in 1820;" in engine.calls[1].context
+    assert "owner is unknown" not in engine.calls[1].context
+
+
+def test_a_complete_answer_stays_one_beside_a_word_on_what_nobody_asked() -> None:
+    response = "The mill was built in 1820. Its present colour is not mentioned."
+    found = judged(response, SUPPORTED, YES, YES)
+    assert found.reasons[1] == "answered"
+    assert found.accuracy.value == 1.0
+
+
+def test_a_statement_that_something_is_not_told_needs_no_support() -> None:
+    response = "The mill was built in 1820. Its owner is unknown."
+    question = "When was it built, and who owned it?"
+    found = judged(response, SUPPORTED, UNSUPPORTED, YES, NO, *CONTEXTS_LACK, question=question)
+    assert found.unsupported.value == 0.0
+
+
+def test_a_short_answer_has_to_be_surer_than_even() -> None:
+    assert judged(REFUSAL, {"answer": ANSWER}, {"verdict": 0.69}, {"verdict": 1.0}).accuracy.value == 1.0
+    assert judged(REFUSAL, {"answer": ANSWER}, {"verdict": 0.71}, {"verdict": 1.0}).accuracy.value == 0.0
+
+
 def test_a_response_whose_kind_is_not_clear_is_left_out() -> None:
-    found = judged("That is not clear.", UNSUPPORTED, {"verdict": 0.5}, NO, {"verdict": 0.5}, *CONTEXTS_LACK)
+    even = {"verdict": 0.5}
+    found = judged("It lies beyond Ely.", UNSUPPORTED, even, NO, {"verdict": 0.6}, *CONTEXTS_LACK)
     assert found.accuracy == found.unsupported == found.over_refusal == Score.undefined("undetermined")
 
 
@@ -216,8 +245,8 @@ def test_means_are_rates_over_their_own_samples_and_a_threshold_needs_no_judge(t
         {"id": "invented", "user_input": QUESTION, "response": ANSWER, "answerable": False},
         {"id": "unknown", "user_input": QUESTION, "response": REFUSAL, "retrieved_contexts": CONTEXTS},
     ]
-    # "Answered" and "invented" have no contexts; of "unknown" the contexts answer with 0.6.
-    replies = [YES, YES, YES, YES, {"answer": ANSWER}, {"verdict": 0.6}, {"verdict": 1.0}]
+    # "Answered" and "invented" have no contexts; of "unknown" the contexts answer with 0.8.
+    replies = [YES, YES, YES, YES, {"answer": ANSWER}, {"verdict": 0.8}, {"verdict": 1.0}]
     judge = fake_judge(FakeEngine(replies))
     result = evaluate(samples, NAMES, judge, tmp_path, statements="sentences")
     assert result["over_refusal_rate"].value == pytest.approx(2 / 3)

@@ -8,6 +8,7 @@ import pytest
 
 from localeval import InputError, Sample, Score, evaluate, plan, rescore
 from localeval.fitted.files import file_text
+from localeval.fitted.heads import LogitMap
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from tests.heads import head
 
@@ -64,6 +65,32 @@ def test_one_unsupported_word_decides_its_sentence_and_only_it_is_marked() -> No
     assert made.probability == pytest.approx(sigmoid(-log((4 + exp(9.0)) / 5)))
     assert (built.spans, made.spans) == ((), ((42, 45),))
     assert made.start + made.sentence.index("oak") == 42
+
+
+def test_a_calibration_makes_sentences_likelier_and_marks_the_same_words() -> None:
+    calibrated = head(bias=0, calibration=LogitMap(slope=0.5, bias=6.0))
+    result = evaluate([MILL], ["groundedness"], fake_judge(_Doubting([])), head=file_text([calibrated]))
+    built, made = record_of(result).sentences
+    uncalibrated = -log((4 + exp(9.0)) / 5)
+    assert built.probability == pytest.approx(sigmoid(6.0))
+    assert made.probability == pytest.approx(sigmoid(uncalibrated / 2 + 6.0))
+    assert made.probability > 1 / 2
+    assert (built.spans, made.spans) == ((), ((42, 45),))
+
+
+def test_a_calibration_does_not_save_a_value_of_another_row() -> None:
+    """The contexts rather say the other value, with a likelihood that is exp(9) times as high."""
+    wrong, right = "The Marit has a crew of 31.", "The Marit has a crew of 24."
+    sample = Sample(
+        user_input="What is the crew of the Marit?",
+        response=wrong,
+        retrieved_contexts=["| Ferry | Crew |\n| --- | --- |\n| Marit | 24 |\n| Orla | 31 |"],
+    )
+    judge = fake_judge(FakeEngine([], likelihoods={right: -3.0, wrong: -12.0}))
+    calibrated = head(calibration=LogitMap(slope=2.0, bias=20.0))
+    record = record_of(evaluate([sample], ["groundedness"], judge, head=file_text([calibrated])))
+    assert record.sentences[0].probability == pytest.approx(sigmoid(-9.0))
+    assert record.all_supported <= record.sentences[0].probability
 
 
 def test_a_head_of_the_language_is_needed_where_something_is_claimed() -> None:

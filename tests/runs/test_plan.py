@@ -69,25 +69,45 @@ def test_prompt_rows_are_planned_to_the_row(tiny_judge: Judge, metrics: str, opt
         assert estimate.forced == spent.forced
 
 
-def test_windows_and_what_is_too_long_are_known_beforehand(tiny_judge: Judge, tmp_path: Path) -> None:
-    """As the run finds them: the record says how many windows, the failure that there were too many."""
-    samples = [
+def samples_of_lengths() -> list[Sample]:
+    """Contexts that fit the model, that take several windows (twice), and that take too many."""
+    lengths = (("short", 1), ("long", 300), ("endless", 10_000), ("twin", 300))
+    return [
         Sample(id=name, response="Tea grows.", retrieved_contexts=["Tea grows on hills. " * times])
-        for name, times in (("short", 1), ("long", 300), ("endless", 10_000), ("twin", 300))
+        for name, times in lengths
     ]
+
+
+def test_windows_are_known_beforehand_as_the_record_has_them(tiny_judge: Judge) -> None:
+    samples = samples_of_lengths()
     estimate = planned(tiny_judge, samples, "faithfulness", statements="sentences")
-    _, long, endless, _ = evaluate(samples, ["faithfulness"], tiny_judge, statements="sentences").samples
+    long = evaluate(samples, ["faithfulness"], tiny_judge, statements="sentences").samples[1]
     windows = long.records["support"].windows  # type: ignore[attr-defined]
     assert estimate.windows == {"long": windows, "twin": windows}
+
+
+def test_what_is_too_long_is_known_beforehand_as_the_run_finds_it(tiny_judge: Judge) -> None:
+    samples = samples_of_lengths()
+    estimate = planned(tiny_judge, samples, "faithfulness", statements="sentences")
+    endless = evaluate(samples, ["faithfulness"], tiny_judge, statements="sentences").samples[2]
     assert (estimate.too_long, endless.scores["faithfulness"].reason) == (("endless",), "context_too_long")
     assert "context_too_long: 1 sample (endless)" in str(estimate)
+
+
+def test_the_plan_of_a_finished_run_still_tells_its_windows(tiny_judge: Judge, tmp_path: Path) -> None:
+    samples = samples_of_lengths()
+    estimate = planned(tiny_judge, samples, "faithfulness", statements="sentences")
     evaluate(samples, ["faithfulness"], tiny_judge, tmp_path, statements="sentences")
     again = plan(samples, ["faithfulness"], tiny_judge, tmp_path, statements="sentences")
     assert (again.to_make, again.windows, again.too_long) == (0, estimate.windows, estimate.too_long)
 
 
-def test_every_judgement_can_be_gone_through_without_an_answer() -> None:
-    """The engine has no answer to give: a question to it would end the test."""
+# What is judged of two responses, and of several ones.
+OF_MORE_THAN_ONE_ANSWER = {"preference", "consistency"}
+
+
+def plan_of_all_metrics() -> Plan:
+    """A plan by an engine without an answer to give: a question to it would end the test."""
     sample = Sample(
         user_input="Tea?",
         response="Tea grows.",
@@ -96,98 +116,210 @@ def test_every_judgement_can_be_gone_through_without_an_answer() -> None:
         history=[{"role": "user", "content": "Does coffee grow?"}],
     )
     judge = fake_judge(FakeEngine([]), classifier=FakeClassifier({}))
-    work = planned(judge, [sample], ",".join(METRICS), explain=True, head=READ).work
-    assert {row.judgement for row in work if row.to_make == 1} == set(JUDGEMENTS)
-    by = {row.judgement: row.by for row in work}
+    return planned(judge, [sample], ",".join(METRICS), explain=True, head=READ)
+
+
+def test_every_judgement_can_be_gone_through_without_an_answer() -> None:
+    work = plan_of_all_metrics().work
+    assert {row.judgement for row in work if row.to_make == 1} == set(JUDGEMENTS) - OF_MORE_THAN_ONE_ANSWER
+
+
+def test_a_plan_says_which_model_makes_a_judgement() -> None:
+    by = {row.judgement: row.by for row in plan_of_all_metrics().work}
     assert (by["similarity"], by["support_hhem"], by["support"]) == ("embedder", "classifier", "judge")
 
 
-def test_what_the_journal_holds_is_not_to_be_made_again_but_an_error_of_the_engine_is(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=run)
-    estimate = plan([TEA, {**TEA, "id": "b", "response": "Tea sings."}], ["faithfulness"], NEVER, output=run)
+def test_what_the_journal_holds_is_not_to_be_made_again(tmp_path: Path) -> None:
+    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path)
+    samples = [TEA, {**TEA, "id": "b", "response": "Tea sings."}]
+    estimate = plan(samples, ["faithfulness"], NEVER, output=tmp_path)
     assert (estimate.to_make, estimate.kept) == (2, 2)
     assert [work.spent.total > 0 for work in estimate.work] == [True, True]
+
+
+def test_what_the_classifier_decided_is_not_to_be_made_again(tmp_path: Path) -> None:
     judge = fake_judge(FakeEngine(YES[:1]), classifier=FakeClassifier({"Tea grows.": 0.9}))
-    evaluate([TEA], ["faithfulness_hhem"], judge, output=tmp_path / "hhem")
-    estimate = plan([TEA], ["faithfulness_hhem"], NEVER, output=tmp_path / "hhem")
+    evaluate([TEA], ["faithfulness_hhem"], judge, output=tmp_path)
+    estimate = plan([TEA], ["faithfulness_hhem"], NEVER, output=tmp_path)
     assert (estimate.to_make, estimate.kept) == (0, 2)
-    for error, counts in ((EngineError("no cell is free"), (1, 1)), (ContextTooLong("too long"), (0, 2))):
-        folder = tmp_path / type(error).__name__
-        evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine([YES[0], error])), output=folder)
-        estimate = plan([TEA], ["faithfulness"], NEVER, output=folder)
-        assert (estimate.to_make, estimate.kept) == counts
+
+
+def test_an_error_of_the_engine_is_to_be_made_again(tmp_path: Path) -> None:
+    failing = fake_judge(FakeEngine([YES[0], EngineError("no cell is free")]))
+    evaluate([TEA], ["faithfulness"], failing, output=tmp_path)
+    estimate = plan([TEA], ["faithfulness"], NEVER, output=tmp_path)
+    assert (estimate.to_make, estimate.kept) == (1, 1)
+
+
+def test_what_was_too_long_is_not_to_be_made_again(tmp_path: Path) -> None:
+    failing = fake_judge(FakeEngine([YES[0], ContextTooLong("too long")]))
+    evaluate([TEA], ["faithfulness"], failing, output=tmp_path)
+    estimate = plan([TEA], ["faithfulness"], NEVER, output=tmp_path)
+    assert (estimate.to_make, estimate.kept) == (0, 2)
+
+
+# Two that ask for the same, and one with other contexts.
+TWINS: list[dict[str, Any]] = [
+    TEA,
+    {**TEA, "id": "b"},
+    {**TEA, "id": "c", "retrieved_contexts": ["Tea sings."]},
+]
 
 
 def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> None:
     engine = FakeEngine([*YES, {"verdict": 0.25}])
-    samples = [TEA, {**TEA, "id": "b"}, {**TEA, "id": "c", "retrieved_contexts": ["Tea sings."]}]
-    estimate = plan(samples, ["faithfulness"], NEVER)
-    evaluate(samples, ["faithfulness"], fake_judge(engine))
+    estimate = plan(TWINS, ["faithfulness"], NEVER)
+    evaluate(TWINS, ["faithfulness"], fake_judge(engine))
     assert estimate.to_make == len(engine.calls) == 3
     assert [work.again for work in estimate.work] == [2, 1]
-    assert estimate.spent == plan(samples[1:], ["faithfulness"], NEVER).spent
-    by_classifier = plan(samples, ["faithfulness_hhem"], NEVER)
+
+
+def test_a_sample_that_asks_for_the_same_takes_no_tokens() -> None:
+    assert plan(TWINS, ["faithfulness"], NEVER).spent == plan(TWINS[1:], ["faithfulness"], NEVER).spent
+
+
+def test_samples_that_ask_the_classifier_for_the_same_are_planned_once() -> None:
+    by_classifier = plan(TWINS, ["faithfulness_hhem"], NEVER)
     assert [work.again for work in by_classifier.work] == [2, 1]
+
+
+def test_samples_for_which_the_same_questions_are_drawn_are_planned_once() -> None:
     asked = [{"user_input": "Tea?", "response": verb * 40} for verb in ("grows ", "grows ", "sings ")]
     assert [work.again for work in plan(asked, ["answer_relevance"], NEVER).work] == [1, 1]
+
+
+def test_a_plan_says_that_no_model_is_asked() -> None:
     nothing = plan([{**TEA, "retrieved_contexts": []}], ["faithfulness"], NEVER)
     assert "no model is asked" in nothing.summary()[0]
 
 
-def test_of_many_samples_a_part_evenly_spread_stands_for_all(tmp_path: Path) -> None:
-    """But what was not looked at is not said to be judged."""
-    samples = [Sample(id=str(i), response=f"Tea {i:04}.", retrieved_contexts=["Tea."]) for i in range(300)]
-    part, whole = (planned(NEVER, samples, "faithfulness", most) for most in (100, 0))
+def short_samples(number: int) -> list[Sample]:
+    return [Sample(id=str(i), response=f"Tea {i:04}.", retrieved_contexts=["Tea."]) for i in range(number)]
+
+
+def test_of_many_samples_a_part_evenly_spread_stands_for_all() -> None:
+    part, whole = (planned(NEVER, short_samples(300), "faithfulness", most) for most in (100, 0))
     assert (part.looked_at, part.samples, part.to_make) == (100, 300, 600)
     assert part.spent == whole.spent
-    for number in (200, 201):  # the new one is not among the 100 looked at
-        judge, watch = steady_judge(SteadyEngine()), Mock()
-        evaluate(samples[:number], ["faithfulness"], judge, tmp_path, watch=watch, statements="sentences")
+
+
+def test_a_sample_that_was_not_looked_at_is_not_said_to_be_judged(tmp_path: Path) -> None:
+    """All of 200 are judged; of 201 the new one is not among the 100 looked at."""
+    for number in (200, 201):
+        watch = Mock()
+        judge = steady_judge(SteadyEngine())
+        samples = short_samples(number)
+        evaluate(samples, ["faithfulness"], judge, tmp_path, watch=watch, statements="sentences")
     (line,) = watch.on_plan.call_args.args[0].summary()
-    assert ("no model is asked" in line, "100 of 201 samples" in line) == (False, True)
+    assert "no model is asked" not in line
+    assert "100 of 201 samples" in line
+
+
+def test_the_plan_of_a_run_is_in_its_folder(tmp_path: Path) -> None:
+    watch = Mock()
+    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path, watch=watch)
+    record = json.loads((tmp_path / PLAN).read_text())
+    assert (record["to_make"], record["kept"], record["samples"]) == (2, 0, 1)
+    assert record["tokens"] == watch.on_plan.call_args.args[0].spent.total
+
+
+def test_who_watches_a_run_gets_the_scores_of_a_sample(tmp_path: Path) -> None:
+    watch = Mock()
+    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path, watch=watch)
+    assert watch.on_sample.call_args.args[2]["faithfulness"].value == 1.0
 
 
 def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Path) -> None:
-    first, second = Mock(), Mock()
-    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path, watch=first)
+    judge = fake_judge(FakeEngine(YES))
+    evaluate([TEA], ["faithfulness"], judge, output=tmp_path, watch=Mock())
     record = json.loads((tmp_path / PLAN).read_text())
-    assert first.on_sample.call_args.args[2]["faithfulness"].value == 1.0
-    assert (record["to_make"], record["kept"], record["samples"]) == (2, 0, 1)
-    assert record["tokens"] == first.on_plan.call_args.args[0].spent.total
-    evaluate([TEA], ["faithfulness"], NEVER, output=tmp_path, watch=second)
-    assert (second.on_plan.call_args.args[0].to_make, second.on_plan.call_args.args[0].kept) == (0, 2)
+    watch = Mock()
+    evaluate([TEA], ["faithfulness"], NEVER, output=tmp_path, watch=watch)
+    second = watch.on_plan.call_args.args[0]
+    assert (second.to_make, second.kept) == (0, 2)
     assert json.loads((tmp_path / PLAN).read_text()) == record
 
 
-def test_a_plan_shows_and_writes_its_numbers() -> None:
+def long_plan() -> Plan:
     """610 tokens of prompts and forced ones at 0.5 s, and 1,505 others at 2 s: 3,315 s."""
     spent = TokenUsage(100, 200, 300, forced=10, decoded=1500, guessed=5)
-    work = (Work("support", "judge", 90, 40, 2, spent), Work("similarity", "embedder", 7, 3))
-    long: Any = {"windows": {"a": 2, "b": 3}, "too_long": ("c",)}
-    shown = Plan(200, 100, work, **long, speed=Speed(0.5, 2, 9), memory=6 * 10**9, free=5 * 10**9)
-    lines = [" ".join(line.split()) for line in str(shown).splitlines()]
-    rows = ("support 90 42 600 1,515 55 min", "similarity 7 3 by the embedder", "all 97 45 600 1,515 55 min")
-    assert set(rows) < set(lines)
-    assert all(part in str(shown) for part in ("6.0 GB", "5.0 GB", "1 sample of 100 (c)", "embedder beside"))
-    assert "(up to 3): 2 samples of 100 (a, b)" in str(shown)
-    record = shown.to_dict()
+    return Plan(
+        200,
+        100,
+        (Work("support", "judge", 90, 40, 2, spent), Work("similarity", "embedder", 7, 3)),
+        windows={"a": 2, "b": 3},
+        too_long=("c",),
+        speed=Speed(0.5, 2, 9),
+        memory=6 * 10**9,
+        free=5 * 10**9,
+    )
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "support 90 42 600 1,515 55 min",
+        "similarity 7 3 by the embedder",
+        "all 97 45 600 1,515 55 min",
+    ],
+)
+def test_a_plan_shows_tokens_and_time_of_each_judgement(row: str) -> None:
+    assert row in [" ".join(line.split()) for line in str(long_plan()).splitlines()]
+
+
+def test_a_plan_shows_the_memory_that_is_needed_and_free() -> None:
+    shown = str(long_plan())
+    assert "6.0 GB" in shown
+    assert "5.0 GB" in shown
+    assert "embedder beside" in shown
+
+
+def test_a_plan_shows_which_samples_take_windows_or_are_too_long() -> None:
+    shown = str(long_plan())
+    assert "(up to 3): 2 samples of 100 (a, b)" in shown
+    assert "1 sample of 100 (c)" in shown
+
+
+def test_a_plan_is_written_with_its_numbers() -> None:
+    record = long_plan().to_dict()
     assert [record[name] for name in ("tokens", "kept", "seconds", "fits")] == [2115, 43, 3315, False]
     assert [row["seconds"] for row in record["work"]] == [3315, 0]
-    assert (Plan(1, 1, ()).seconds, Plan(1, 1, work).seconds) == (0, None)
 
 
-def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is free stands beside it; a second one, to measure the speed with, has to fit in there."""
+def test_a_plan_without_work_takes_no_time() -> None:
+    assert Plan(1, 1, ()).seconds == 0
+
+
+def test_a_plan_without_a_measured_speed_has_no_time() -> None:
+    assert Plan(1, 1, long_plan().work).seconds is None
+
+
+@pytest.fixture
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a GB is free, and nothing may load a second model to measure the speed with."""
     monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
     monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: pytest.fail("loaded a second"))
-    watch, more = Mock(), {**TEA, "response": "Tea sings."}
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_model_that_does_not_fit_is_refused_before_it_is_loaded(tiny_path: Path) -> None:
+    with (
+        Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge,
+        pytest.raises(InputError, match=r"tiny needs about 0\.7 GB"),
+    ):
+        evaluate([TEA], ["faithfulness"], judge, watch=Mock(), statements="sentences")
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path) -> None:
+    """What is free stands beside it; a second one, to measure the speed with, has to fit in there."""
+    watch = Mock()
+    more = {**TEA, "response": "Tea sings."}
     with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge:
-        with pytest.raises(InputError, match=r"tiny needs about 0\.7 GB"):
-            evaluate([TEA], ["faithfulness"], judge, watch=watch, statements="sentences")
         evaluate([TEA], ["faithfulness"], judge, statements="sentences")
         evaluate([more], ["faithfulness"], judge, watch=watch, statements="sentences")
-        assert (watch.on_plan.call_args.args[0].to_make, watch.on_plan.call_args.args[0].memory) == (2, None)
+        second = watch.on_plan.call_args.args[0]
+        assert (second.to_make, second.memory) == (2, None)
         assert plan([more], ["faithfulness"], judge).speed is None
 
 
@@ -224,17 +356,35 @@ def test_a_speed_whose_file_is_damaged_is_not_known(content: str) -> None:
     assert load_speed(judge) is None
 
 
-def test_the_command_only_plans(tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def plan_command(tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, ...]:
+    """A command that plans a run of one sample, in a folder with its data."""
     (tmp_path / "data.jsonl").write_text(json.dumps(TEA) + "\n")
     monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: Speed(0.01, 0.02, 0.05))
-    command = ("evaluate", "data.jsonl", "--judge", tiny_path, "--n-ctx", "16384", "--plan")
-    done = localeval(*command, cwd=tmp_path)
+    return ("evaluate", "data.jsonl", "--judge", tiny_path, "--n-ctx", "16384", "--plan")
+
+
+def test_the_command_shows_a_plan(plan_command: tuple[Any, ...], tmp_path: Path) -> None:
+    done = localeval(*plan_command, cwd=tmp_path)
     assert [line.split()[0] for line in done.stdout.splitlines()[2:4]] == ["statements", "support"]
     assert (done.returncode, "Memory: 0.7 GB needed" in done.stdout) == (0, True)
-    done = localeval(*command, "--json", cwd=tmp_path)
+
+
+def test_the_command_writes_a_plan_as_json(plan_command: tuple[Any, ...], tmp_path: Path) -> None:
+    done = localeval(*plan_command, "--json", cwd=tmp_path)
     record = json.loads(done.stdout)
     assert (record["samples"], record["to_make"], record["seconds"] > 0) == (1, 2, True)
-    assert (done.returncode, (tmp_path / "runs").exists()) == (0, False)
+    assert done.returncode == 0
+
+
+def test_the_command_makes_no_run_where_it_only_plans(plan_command: tuple[Any, ...], tmp_path: Path) -> None:
+    localeval(*plan_command, cwd=tmp_path)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_command_refuses_a_plan_that_does_not_fit(
+    plan_command: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
-    done = localeval(*command, cwd=tmp_path)
+    done = localeval(*plan_command, cwd=tmp_path)
     assert (done.returncode, "choose a smaller model" in done.stdout) == (2, True)

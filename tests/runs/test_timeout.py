@@ -60,6 +60,11 @@ def test_a_judgement_that_sleeps_for_ever_fails_its_sample_by_timeout_and_the_ru
     result = evaluate(SAMPLES, METRICS, steady_judge(Sleepy()), tmp_path / "run", workers=workers, timeout=2)
     assert time.monotonic() - start < 120  # two starts of a worker on a busy machine
     assert reasons(result) == {"northern": {""}, "eastern": {"timeout"}, "southern": {""}}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_that_goes_on_after_a_timeout_ends_as_one_without(workers: int, tmp_path: Path) -> None:
+    evaluate(SAMPLES, METRICS, steady_judge(Sleepy()), tmp_path / "run", workers=workers, timeout=2)
     again = evaluate(SAMPLES, METRICS, steady_judge(SteadyEngine()), tmp_path / "run")
     alone = evaluate(SAMPLES, METRICS, steady_judge(SteadyEngine()), tmp_path / "alone")
     assert again.scores == alone.scores
@@ -75,21 +80,31 @@ def test_a_judge_that_only_this_process_has_is_timed_between_judgements(
     assert "nothing ends a judgement that hangs" in caplog.text
 
 
-@pytest.mark.parametrize("in_worker", [True, False])
-def test_what_was_judged_late_is_kept_and_asked_no_second_time(in_worker: bool, tmp_path: Path) -> None:
-    """The statements of the sample came late; another run asks only what was not asked."""
+def judge_late(in_worker: bool, folder: Path) -> None:
+    """Make a run of one sample whose statements come 0.2 s after its time limit."""
     judge = steady_judge(Sleepy(1.2))
     if not in_worker:
         judge.loader = None
-    evaluate(SAMPLES[1:2], METRICS[:1], judge, tmp_path / "run", timeout=1)
+    evaluate(SAMPLES[1:2], METRICS[:1], judge, folder, timeout=1)
+
+
+@pytest.mark.parametrize("in_worker", [True, False])
+def test_what_was_judged_late_is_kept(in_worker: bool, tmp_path: Path) -> None:
+    judge_late(in_worker, tmp_path / "run")
     lines = [json.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines()]
     assert [(line["judgement"], line["record"].get("failed")) for line in lines] == [
         ("statements", None),
         ("statements", "timeout"),
     ]
+
+
+@pytest.mark.parametrize("in_worker", [True, False])
+def test_what_was_judged_late_is_asked_no_second_time(in_worker: bool, tmp_path: Path) -> None:
+    """Another run asks only for the support of the statements."""
+    judge_late(in_worker, tmp_path / "run")
     engine = SteadyEngine()
     result = evaluate(SAMPLES[1:2], METRICS[:1], steady_judge(engine), tmp_path / "run")
-    assert (reasons(result), engine.asked) == ({"eastern": {""}}, 1)  # its support
+    assert (reasons(result), engine.asked) == ({"eastern": {""}}, 1)
 
 
 def load_slowly() -> Judge:
@@ -142,23 +157,37 @@ def test_any_exception_of_a_worker_ends_the_run_with_its_type_and_text(kind: str
     assert f"{kind.capitalize()}: this cause and that one" in told
 
 
-@pytest.mark.parametrize("command", ["evaluate", "score", "card"])
-def test_every_command_that_judges_has_the_time_limit(
-    command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def words_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, list[str]]:
+    """Commands that judge the eastern garden, by a judge that sleeps there for ever -> their words."""
     monkeypatch.setattr(Judge, "load", lambda *_, **__: steady_judge(Sleepy()))
     fields = {"user_input": "What?", "response": "The eastern garden.", "retrieved_contexts": ["Tea."]}
     names = ["eastern", *["northern"] * 20]
     rows = [{**fields, "response": f"The {x} garden {n}.", "label": n % 2} for n, x in enumerate(names)]
     data = str(write_rows(tmp_path / "data.jsonl", rows))
-    words = {
+    return {
         "evaluate": [data, "--limit", "1", "--json", "-o", "run"],
         "score": ["--response", "The eastern garden.", "--context", "Tea.", "--json"],
         "card": [data, "-o", "run", "-q"],
-    }[command]
-    done = localeval(command, *words, "-m", "faithfulness", "--timeout", "2", cwd=tmp_path)
+    }
+
+
+JUDGING_COMMANDS = ["evaluate", "score", "card"]
+
+
+@pytest.mark.parametrize("command", JUDGING_COMMANDS)
+def test_every_command_that_judges_has_the_time_limit(
+    command: str, words_of: dict[str, list[str]], tmp_path: Path
+) -> None:
+    done = localeval(command, *words_of[command], "-m", "faithfulness", "--timeout", "2", cwd=tmp_path)
     assert "timeout" in done.stdout + done.stderr
-    done = localeval(command, *words, "-m", "faithfulness", "--timeout", "0", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("command", JUDGING_COMMANDS)
+def test_every_command_that_judges_refuses_a_time_limit_of_0(
+    command: str, words_of: dict[str, list[str]], tmp_path: Path
+) -> None:
+    done = localeval(command, *words_of[command], "-m", "faithfulness", "--timeout", "0", cwd=tmp_path)
     assert done.returncode == 2
 
 
@@ -186,11 +215,20 @@ def test_ctrl_c_is_seen_while_all_workers_are_busy_also_where_it_ends_no_wait(tm
     assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
 
 
-def test_a_run_in_which_no_sample_is_done_in_time_stops(tmp_path: Path) -> None:
-    """It would else take the time limit of each of its samples."""
+def run_without_a_sample_in_time(folder: Path) -> str:
+    """Return the error of a run of 40 samples, each of which takes twice its time limit."""
     judge = steady_judge(Sleepy(0.2))
     judge.loader = None
     rows = [SAMPLES[1].model_copy(update={"id": str(n), "response": f"Tea {n}."}) for n in range(40)]
-    assert "timeout" in said(EngineFailing, evaluate, rows, METRICS, judge, tmp_path / "run", timeout=0.1)
+    return said(EngineFailing, evaluate, rows, METRICS, judge, folder, timeout=0.1)
+
+
+def test_a_run_in_which_no_sample_is_done_in_time_says_so(tmp_path: Path) -> None:
+    assert "timeout" in run_without_a_sample_in_time(tmp_path / "run")
+
+
+def test_a_run_in_which_no_sample_is_done_in_time_stops_after_five(tmp_path: Path) -> None:
+    """It would else take the time limit of each of its samples."""
+    run_without_a_sample_in_time(tmp_path / "run")
     lines = (tmp_path / "run" / "journal.jsonl").read_text().splitlines()
     assert len({json.loads(line)["sample"] for line in lines}) == 5

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -39,13 +40,26 @@ def run(judge: Judge, tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_a_run_holds_all_that_is_needed_to_make_it_again(run: Path, judge: Judge) -> None:
+def test_a_run_holds_all_that_is_needed_to_make_it_again(run: Path) -> None:
     assert verify(run, share=1) == Verified(again=3, judged=3)
+
+
+def test_a_small_share_of_a_run_is_at_least_one_sample(run: Path, judge: Judge) -> None:
     assert verify(run, share=0.001, judge=judge).again == 1
-    (prompt := run.parent / "prompt.toml").write_text(built_in("support"), encoding="utf-8")
-    evaluate(SAMPLES, ["faithfulness"], judge, run.parent / "other", prompts={"support": {"en": prompt}})
+
+
+def test_a_run_holds_the_prompts_that_it_was_given(judge: Judge, tmp_path: Path) -> None:
+    (prompt := tmp_path / "prompt.toml").write_text(built_in("support"), encoding="utf-8")
+    evaluate(
+        SAMPLES,
+        ["faithfulness"],
+        judge,
+        tmp_path / "run",
+        explain=True,
+        prompts={"support": {"en": prompt}},
+    )
     prompt.unlink()
-    assert verify(run.parent / "other", share=1, judge=judge) == Verified(again=3, judged=3)
+    assert verify(tmp_path / "run", share=1, judge=judge) == Verified(again=3, judged=3)
 
 
 def test_a_record_that_comes_out_differently_is_told_with_its_place(run: Path, judge: Judge) -> None:
@@ -53,67 +67,130 @@ def test_a_record_that_comes_out_differently_is_told_with_its_place(run: Path, j
     difference = verify(run, share=1, judge=judge).difference
     assert ", reasons.reasons" in difference
     assert "'Another reason.'" in difference
+
+
+def test_the_command_ends_with_1_where_a_record_comes_out_differently(run: Path) -> None:
+    other_form(run / JOURNAL, "reasons", {"reasons": ["Another reason."]})
     done = localeval("verify", run, "--share", "1", "-q", cwd=run)
     assert (done.returncode, done.stdout, ", reasons.reasons" in done.stderr) == (1, "", True)
 
 
-def test_what_cannot_be_made_again_here_is_refused(run: Path, tiny_path: Path, judge: Judge) -> None:
+def test_a_judge_with_other_settings_is_refused(run: Path, tiny_path: Path) -> None:
     narrow = Judge.load(tiny_path, n_threads=1, n_ctx=16384, width=16)
     with narrow, pytest.raises(InputError, match=r"settings\.width: 32 in the run, 16 now"):
         verify(run, judge=narrow)
+
+
+def test_a_share_of_nothing_is_refused(run: Path, judge: Judge) -> None:
     assert "share is 0" in said(InputError, verify, run, share=0, judge=judge)
+
+
+def test_a_run_that_is_not_finished_is_refused(run: Path, judge: Judge) -> None:
     (run / RESULTS).unlink()
     assert "the run is not finished" in said(InputError, verify, run, judge=judge)
 
 
-def test_what_another_judge_cannot_make_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another embedder, or another version of a judgement: it is no difference."""
+def test_a_record_of_another_embedder_is_refused_and_no_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     evaluate(SAMPLES, ["faithfulness", "answer_relevance"], steady_judge(SteadyEngine()), tmp_path)
     monkeypatch.setattr(SteadyEmbedder, "signature", lambda _: {"name": "other", "sha256": "1" * 64})
     assert "similarity of sample s" in said(InputError, verify, tmp_path, judge=steady_judge(SteadyEngine()))
+
+
+def test_a_record_of_another_version_of_a_judgement_is_refused_and_no_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate(SAMPLES, ["faithfulness", "answer_relevance"], steady_judge(SteadyEngine()), tmp_path)
     monkeypatch.setattr(JUDGEMENTS["support"], "version", "99")
     assert "support of sample s" in said(InputError, verify, tmp_path, judge=steady_judge(SteadyEngine()))
 
 
-def test_the_judgements_of_the_results_are_made_again(tmp_path: Path) -> None:
-    """A run's own results may have been replaced by the results of a rescoring."""
+@pytest.fixture
+def run_of_two_metrics(tmp_path: Path) -> Path:
+    """A run whose own results, of faithfulness, may be replaced by the results of a rescoring."""
     judge = steady_judge(SteadyEngine())
     evaluate(SAMPLES, ["context_relevance"], judge, tmp_path)
     evaluate(SAMPLES, ["faithfulness"], judge, tmp_path)
-    finish(tmp_path, rescore(tmp_path, ["context_relevance"]))
-    other_form(tmp_path / JOURNAL, "needed", {"failed": "context_too_long"})
-    assert ", needed" in verify(tmp_path, judge=judge).difference
-    finish(tmp_path, rescore(tmp_path, ["faithfulness"]))
-    assert verify(tmp_path, share=1, judge=judge) == Verified(again=3, judged=3)
-    lines = (tmp_path / JOURNAL).read_bytes().splitlines(keepends=True)
-    (tmp_path / JOURNAL).write_bytes(b"".join(lines[:-1]))
-    assert "the line of support" in said(InputError, verify, tmp_path, judge=judge)
+    return tmp_path
 
 
-def test_a_run_with_an_embedder_of_ones_own_needs_it_again(tiny_path: Path, tmp_path: Path) -> None:
+def test_the_judgements_of_the_results_are_made_again(run_of_two_metrics: Path) -> None:
+    finish(run_of_two_metrics, rescore(run_of_two_metrics, ["context_relevance"]))
+    other_form(run_of_two_metrics / JOURNAL, "needed", {"failed": "context_too_long"})
+    assert ", needed" in verify(run_of_two_metrics, judge=steady_judge(SteadyEngine())).difference
+
+
+def test_the_judgements_that_the_results_do_not_need_are_not_made_again(run_of_two_metrics: Path) -> None:
+    finish(run_of_two_metrics, rescore(run_of_two_metrics, ["context_relevance"]))
+    other_form(run_of_two_metrics / JOURNAL, "needed", {"failed": "context_too_long"})
+    finish(run_of_two_metrics, rescore(run_of_two_metrics, ["faithfulness"]))
+    verified = verify(run_of_two_metrics, share=1, judge=steady_judge(SteadyEngine()))
+    assert verified == Verified(again=3, judged=3)
+
+
+def test_a_run_whose_journal_lacks_a_line_is_refused(run_of_two_metrics: Path) -> None:
+    journal = run_of_two_metrics / JOURNAL
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:-1]))
+    refusal = said(InputError, verify, run_of_two_metrics, judge=steady_judge(SteadyEngine()))
+    assert "the line of support" in refusal
+
+
+@pytest.fixture
+def judge_with_embedder(tiny_path: Path) -> Iterator[Judge]:
+    """A judge with an embedder of one's own, which no run can load."""
     with Judge.load(tiny_path, embedder=SteadyEmbedder(), n_threads=1, n_ctx=16384) as judge:
-        evaluate(SAMPLES[:1], ["faithfulness"], judge, tmp_path, statements="sentences")
-        assert verify(tmp_path).difference == ""  # it was not asked
-        evaluate(SAMPLES[:1], ["answer_relevance"], judge, tmp_path)
-        assert "<SteadyEmbedder>" in said(ModelMissing, verify, tmp_path)
-        assert verify(tmp_path, share=1, judge=judge).difference == ""
+        yield judge
 
 
-def test_an_error_is_left_out_and_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of the engine; and the command tells how many were left out."""
-    error = EngineError("no cell is free")
-    failing = fake_judge(FakeEngine([error, {"verdict": 0.75}]))
-    evaluate(SAMPLES[2:], ["faithfulness"], fake_judge(FakeEngine([error])), tmp_path)
+def test_an_embedder_that_was_not_asked_is_not_needed_again(
+    judge_with_embedder: Judge, tmp_path: Path
+) -> None:
+    evaluate(SAMPLES[:1], ["faithfulness"], judge_with_embedder, tmp_path, statements="sentences")
+    assert verify(tmp_path).difference == ""
+
+
+def test_a_run_with_an_embedder_of_ones_own_needs_it_again(
+    judge_with_embedder: Judge, tmp_path: Path
+) -> None:
+    evaluate(SAMPLES[:1], ["answer_relevance"], judge_with_embedder, tmp_path)
+    assert "<SteadyEmbedder>" in said(ModelMissing, verify, tmp_path)
+    assert verify(tmp_path, share=1, judge=judge_with_embedder).difference == ""
+
+
+NO_CELL = EngineError("no cell is free")
+
+
+def test_a_run_in_which_the_engine_failed_each_time_has_nothing_to_verify(tmp_path: Path) -> None:
+    evaluate(SAMPLES[2:], ["faithfulness"], fake_judge(FakeEngine([NO_CELL])), tmp_path)
     with pytest.raises(InputError, match=r"nothing to verify.*the engine failed in 1\)"):
-        verify(tmp_path, judge=failing)
-    run, tea = tmp_path / "run", {"response": "Tea grows.", "retrieved_contexts": ["Tea."]}
+        verify(tmp_path, judge=fake_judge(FakeEngine([])))
+
+
+@pytest.fixture
+def half_failed(tmp_path: Path) -> Path:
+    """A run of two samples: at the first the engine failed, the second has 0.75."""
+    tea = {"response": "Tea grows.", "retrieved_contexts": ["Tea."]}
     samples = [{**tea, "id": "a"}, {**tea, "id": "b", "response": "Tea sings."}]
-    evaluate(samples, ["faithfulness"], failing, run, statements="sentences")
-    assert "'engine_error'" in verify(run, judge=fake_judge(FakeEngine([error]))).difference
-    again = verify(run, judge=fake_judge(FakeEngine([{"verdict": 0.75}])))
+    judge = fake_judge(FakeEngine([NO_CELL, {"verdict": 0.75}]))
+    evaluate(samples, ["faithfulness"], judge, tmp_path / "run", statements="sentences")
+    return tmp_path / "run"
+
+
+def test_an_error_of_the_engine_in_the_run_is_left_out_and_no_difference(half_failed: Path) -> None:
+    again = verify(half_failed, judge=fake_judge(FakeEngine([{"verdict": 0.75}])))
     assert again == Verified(again=1, judged=1, left_out=1)
+
+
+def test_an_error_of_the_engine_that_the_run_did_not_have_is_a_difference(half_failed: Path) -> None:
+    assert "'engine_error'" in verify(half_failed, judge=fake_judge(FakeEngine([NO_CELL]))).difference
+
+
+def test_the_command_tells_how_many_were_left_out(half_failed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = verify(half_failed, judge=fake_judge(FakeEngine([{"verdict": 0.75}])))
     monkeypatch.setattr("localeval.cli.runs.verify", lambda *_, **__: again)
-    done = localeval("verify", run, cwd=run)
+    done = localeval("verify", half_failed, cwd=half_failed)
     assert (done.returncode, "1 left out" in done.stdout) == (0, True)
 
 

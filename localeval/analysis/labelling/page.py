@@ -27,6 +27,7 @@ from localeval.analysis.labelling.texts import (
     texts_of,
     verdict_of,
 )
+from localeval.errors import InputError
 from localeval.labels.file import Label, row_json
 from localeval.report.html import text_digest
 from localeval.report.html.translations import PAGE_LANGUAGES, for_script, spans
@@ -38,6 +39,7 @@ from localeval.text.script import script
 
 ShowVerdict = Literal["after", "always", "never"]
 
+MAX_ITEMS = 2_000
 # The columns of a row that the page fills in.
 _FILLED_IN = ("label", "label_by", "label_note")
 
@@ -63,7 +65,12 @@ class PageOptions:
 
 
 def label_page(draw: LabelDraw, options: PageOptions) -> Iterator[str]:
-    """Yield the page in parts."""
+    """Return the page in parts. Raises InputError for more items than a browser shows with ease."""
+    if len(draw.items) > MAX_ITEMS:
+        raise InputError(
+            f"a page can have {MAX_ITEMS:,} items, and {len(draw.items):,} are drawn; draw fewer with -n, or "
+            "label in the terminal (-o labels.jsonl)."
+        )
     known = options.known or {}
     row_ids = row_order(draw, options.two)
     items = (_item_json(draw, draw.items[row_id], row_id, options) for row_id in row_ids)

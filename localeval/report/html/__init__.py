@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -54,7 +54,7 @@ def pieces(run: RunView, title: str = "") -> Iterator[str]:
     cut_at = min(MAX_LISTED_TEXT, MAX_LIST_BYTES // texts)
     listed = make_listing(run, lower, {one.sample for one in differ}, MAX_LISTED, cut_at)
     data = {"metrics": run.metrics, "lower": list(lower.values()), "reasons": listed.reasons}
-    page = _environment().get_template("page.html")
+    page = environment().get_template("page.html")
     return page.generate(
         result=run,
         title=title,
@@ -75,7 +75,7 @@ def pieces(run: RunView, title: str = "") -> Iterator[str]:
 
 def _details(run: RunView, listed: Listing) -> list[str]:
     """Return the worst samples in HTML, as many as fit."""
-    sample_page = _environment().get_template("sample.html")
+    sample_page = environment().get_template("sample.html")
     bytes_left = MAX_BYTES - _FRAME_BYTES - sum(map(_size, listed.rows))
     details: list[str] = []
     for i in listed.order[:MAX_DETAILS]:
@@ -103,8 +103,11 @@ def text_digest(text: str) -> str:
 
 
 @lru_cache
-def _environment() -> Environment:
-    """Return Jinja with the page's files, words and filters; every value in a template is escaped."""
+def environment(**filters: Callable[..., object]) -> Environment:
+    """Return Jinja with the page's files, words and filters; every value in a template is escaped.
+
+    filters  more of them, for another page
+    """
     environment = Environment(
         loader=FunctionLoader(translations.own_file),
         autoescape=True,
@@ -130,5 +133,6 @@ def _environment() -> Environment:
         digest=text_digest,
         digits=digits,
         shown_value=shown_value,
+        **filters,
     )
     return environment

@@ -1,0 +1,83 @@
+"""Which clauses of a response say that something can't be told: "its age is not mentioned", 资料没有说明造价.
+
+The patterns are those of refusals, for which a whole sentence has to say nothing else, and wider ones. These
+are data, in `words/en.toml` and `words/zh.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from localeval.text.content_words import PLAIN_APOSTROPHES, content, known_words
+from localeval.text.empty_sentences import refuses
+from localeval.text.question_types import CLAUSE_MARKS
+from localeval.text.word_lists import read_lists
+
+_MAX_CLAUSE = 300  # characters of a clause that are compared with the patterns
+_LISTS = ("function", "frames", "reader", "courtesy_words", "verbs")
+
+
+class LackingClauses(NamedTuple):
+    """The clauses of a text that say that something can't be told, and the text without them."""
+
+    clauses: tuple[str, ...]
+    rest: str
+
+
+def lacking_clauses(text: str) -> LackingClauses:
+    """Part the clauses that say that something can't be told from the rest; linear in the length.
+
+    >>> lacking_clauses("The elm is 32 metres tall; its age is not mentioned.")
+    LackingClauses(clauses=(' its age is not mentioned',), rest='The elm is 32 metres tall;')
+    >>> lacking_clauses("It did not burn down.").clauses, lacking_clauses("造价则没有说明。").clauses
+    ((), ('造价则没有说明',))
+    """
+    found = []
+    kept = []
+    start = 0
+    for mark in _borders().finditer(text):
+        clause = text[start : mark.start()]
+        if _lacks(clause):
+            found.append(clause)
+        else:
+            kept.append(clause + mark[0])
+        start = mark.end()
+    last = text[start:]
+    if _lacks(last):
+        found.append(last)
+    else:
+        kept.append(last)
+    return LackingClauses(tuple(found), "".join(kept).strip())
+
+
+def asks_for(question: str, clause: str) -> bool:
+    """Return whether the question has all words with content of a clause, and there is one.
+
+    >>> asks_for("Who designed the tower?", "the documents do not say who designed the tower")
+    True
+    >>> asks_for("How long does it last?", "how long it takes to charge is not mentioned")
+    False
+    """
+    words = content(clause, *_LISTS)
+    return bool(words) and known_words(question).issuperset(words)
+
+
+def _lacks(clause: str) -> bool:
+    line = clause[:_MAX_CLAUSE].translate(PLAIN_APOSTROPHES).lower()
+    return refuses(line) or bool(_patterns().search(line))
+
+
+@lru_cache
+def _patterns() -> re.Pattern[str]:
+    lists = [*read_lists("claims", "en")["lacking"], *read_lists("claims", "zh")["lacking"]]
+    return re.compile("|".join(lists))
+
+
+@lru_cache
+def _borders() -> re.Pattern[str]:
+    """Return the pattern of what parts two clauses: marks, with spaces behind them, and conjunctions."""
+    english = read_lists("claims", "en")["conjunctions"]
+    chinese = read_lists("claims", "zh")["conjunctions"]
+    return re.compile(rf"{CLAUSE_MARKS.pattern}|\b(?:{english})\b|(?:{chinese})", re.IGNORECASE)
