@@ -1,7 +1,7 @@
 """Print how often the intervals of corrected shares and means hold the true one, and how wide they are.
 
-Run it as `.venv/bin/python scripts/coverage.py`; it takes an hour. tests/statistics/test_coverage.py holds a
-part of the repeats against the promised shares.
+Run it as `.venv/bin/python scripts/coverage.py`; it takes half an hour. tests/statistics/test_coverage.py
+holds a part of the repeats against the promised shares.
 """
 
 from __future__ import annotations

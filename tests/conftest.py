@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from localeval import Judge, Result, evaluate
@@ -15,6 +16,10 @@ from localeval.system.offline import SWITCHES
 from tests.registries import registries_as_before
 from tests.steady import SteadyEngine, steady_judge
 from tests.tiny import write_tiny_model
+
+# A slow machine is no fault of the code.
+hypothesis.settings.register_profile("any machine", deadline=None)
+hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session", autouse=True)

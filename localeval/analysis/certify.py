@@ -306,7 +306,8 @@ def _outcome(
     specificity = counted.rate(0, level)
     certified = min(sensitivity.at_least, specificity.at_least) >= minimum
     subject = f"{place} for {metric.name}, {language}".strip()
-    labels = f"{sensitivity.labels} + {specificity.labels} labels"
+    note = _note(counted, sensitivity, specificity, minimum)
+    labels = f"{sensitivity.labels} + {specificity.labels} labels{note}"
     if certified:
         rates = f"sensitivity {_rate(sensitivity)}, specificity {_rate(specificity)}"
         sentence = f"judge certified {subject}: {rates}, {labels}"
@@ -324,7 +325,7 @@ def _outcome(
     return LanguageOutcome(
         language=language,
         certified=certified,
-        sentence=sentence + _note(counted, sensitivity, specificity, minimum),
+        sentence=sentence,
         sensitivity=_stored(sensitivity),
         specificity=_stored(specificity),
         test=place.test,
@@ -378,13 +379,13 @@ def _two_digits(number: int) -> int:
 
 
 def _note(counted: _Counted, sensitivity: BoundedRate, specificity: BoundedRate, minimum: float) -> str:
-    """Say what a reader of the numbers has to know besides."""
+    """Say what a reader has to know of the labels besides their number."""
     notes = []
     if any(rate.effective < rate.labels - 0.5 for rate in (sensitivity, specificity)):
         effective = f"{sensitivity.effective:.0f} + {specificity.effective:.0f}"
         notes.append(f"which count as {effective}, as several are of one group or question")
     if min(counted.paths.values()):
-        notes.append(f"of which a head read {counted.paths['read']}")
+        notes.append(f"{counted.paths['read']} of them read by a head")
     if minimum != DEFAULT_MINIMUM:
         notes.append(f"minimum {minimum:g}")
     return "".join(f", {note}" for note in notes)

@@ -114,7 +114,8 @@ def plot(names: Sequence[str], row: Sequence[MetricInRun]) -> Plot:
     slot = next(width for most, width in _SLOTS if len(row) <= most)
     bottom = _TOP + _HEIGHT
     ticks = _ticks(row)
-    low, high = ticks[0], ticks[-1]
+    low = ticks[0]
+    high = ticks[-1]
 
     def y(score: float) -> float:
         return round(bottom - _HEIGHT * (score - low) / (high - low), 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from heapq import nlargest
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from rich.text import Text
 
 from localeval.analysis.compare import (
+    Comparison,
     Conclusion,
     Difference,
     compare,
@@ -22,6 +23,7 @@ from localeval.analysis.compare import (
 from localeval.errors import InputError, NotComparable
 from localeval.metrics.score import Score
 from localeval.metrics.summary import Summary
+from localeval.report.corrected import corrected_text
 from localeval.report.text import new_table, number, printed, span
 from localeval.runs.result import Result
 from localeval.statistics.holm import holm
@@ -94,6 +96,7 @@ class RunsComparison:
     names     a short name for each
     metrics   metric -> what it is in each run, for the metrics that all runs have
     changed   the samples that changed most, by metric, at most ten of each, the largest change first
+    corrected the numbers that are corrected by labels or a card, a sentence each
     looks     number of runs that are compared with the first, for which p is corrected
     warnings  caveats, one sentence each
     forced    fields of the signature that change scores and differ, where the runs were compared by force
@@ -104,6 +107,7 @@ class RunsComparison:
     metrics: Mapping[str, tuple[MetricInRun, ...]]
     changed: tuple[ChangedSample, ...]
     looks: int
+    corrected: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     forced: tuple[str, ...] = ()
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
@@ -168,7 +172,7 @@ class RunsComparison:
             notes.append(f"p is corrected for {runs} (Holm 1979), not for the number of metrics")
         if self.forced:
             notes.append(f"compared by force, though made differently: {'; '.join(self.forced)}")
-        return [*notes, *self.warnings]
+        return [*notes, *self.corrected, *self.warnings]
 
 
 def compare_runs(
@@ -188,37 +192,61 @@ def compare_runs(
     metrics = [name for name in first.metrics if all(name in run.metrics for run in others)]
     if not metrics:
         raise InputError("the runs have no metric that all of them have.")
+    comparisons = _with_first(runs, names, force)
     higher: dict[str, bool] = {}
     for run in runs:
         higher |= run.higher_is_better
-    in_runs = {name: [MetricInRun(first[name])] for name in metrics}
-    warnings = _not_compared(runs, names, metrics)
-    forced: dict[str, None] = {}
-    for run, name in zip(others, names[1:], strict=True):
-        try:
-            comparison = compare(first, run, force=force)
-        except (InputError, NotComparable) as error:
-            raise type(error)(f"{names[0]} and {name}: {error}") from error
-        forced |= dict.fromkeys(comparison.forced)
-        warnings += [
-            f"{names[0]} and {name}: {warning}"
-            for warning in comparison.warnings
-            if not warning.startswith("metrics that are not compared")
-        ]
-        for metric in metrics:
-            compared = comparison.metrics[metric]
-            in_run = MetricInRun(run[metric], compared.pairs, compared.value, detectable=compared.detectable)
-            in_runs[metric].append(in_run)
     return RunsComparison(
         runs=tuple(map(str, paths)),
         names=tuple(names),
-        metrics={name: _corrected(row, higher.get(name)) for name, row in in_runs.items()},
+        metrics={name: _in_runs(name, runs, comparisons, higher.get(name)) for name in metrics},
         changed=tuple(_changed_most(runs, metrics)),
         looks=len(others),
-        warnings=tuple(warnings),
-        forced=tuple(forced),
+        corrected=tuple(_corrected_numbers(runs, names, metrics)),
+        warnings=(*_not_compared(runs, names, metrics), *_warnings(comparisons, names)),
+        forced=tuple(dict.fromkeys(one for comparison in comparisons for one in comparison.forced)),
         higher_is_better={name: higher[name] for name in metrics if name in higher},
     )
+
+
+def _with_first(runs: Sequence[Result], names: Sequence[str], force: bool) -> list[Comparison]:
+    """Compare each other run with the first. An error names both."""
+    first, *others = runs
+    comparisons = []
+    for run, name in zip(others, names[1:], strict=True):
+        try:
+            comparisons.append(compare(first, run, force=force))
+        except (InputError, NotComparable) as error:
+            raise type(error)(f"{names[0]} and {name}: {error}") from error
+    return comparisons
+
+
+def _in_runs(
+    metric: str, runs: Sequence[Result], comparisons: Sequence[Comparison], higher_is_better: bool | None
+) -> tuple[MetricInRun, ...]:
+    """Return one metric in each run, with its corrected difference from the first."""
+    first, *others = runs
+    row = [MetricInRun(first[metric])]
+    for run, comparison in zip(others, comparisons, strict=True):
+        compared = comparison.metrics[metric]
+        in_run = MetricInRun(run[metric], compared.pairs, compared.value, detectable=compared.detectable)
+        row.append(in_run)
+    return _corrected(row, higher_is_better)
+
+
+def _corrected_numbers(runs: Sequence[Result], names: Sequence[str], metrics: Sequence[str]) -> Iterator[str]:
+    for metric in metrics:
+        for run, name in zip(runs, names, strict=True):
+            if metric in run.corrected:
+                yield f"{metric} of {name}, corrected: {corrected_text(run.corrected[metric])}"
+
+
+def _warnings(comparisons: Sequence[Comparison], names: Sequence[str]) -> Iterator[str]:
+    """Yield the warnings of each comparison, but for the metrics that it leaves out."""
+    for comparison, name in zip(comparisons, names[1:], strict=True):
+        for warning in comparison.warnings:
+            if not warning.startswith("metrics that are not compared"):
+                yield f"{names[0]} and {name}: {warning}"
 
 
 def short_names(paths: Sequence[str | Path]) -> list[str]:

@@ -70,7 +70,8 @@ class ComparedSlices:
 
     def lines(self) -> list[str]:
         """Return a table, and what a reader must know of it."""
-        table = new_table(printable(self.column), "pairs")
+        table = new_table("", "pairs")
+        table.columns[0].header = Text(printable(self.column))
         table.columns[0].overflow = "fold"
         table.add_column("metric")
         for heading in ("A", "B", "B - A", "95 %", "p (Holm)"):
@@ -124,7 +125,7 @@ def _with_p(
 
 def _compared(first: Result, second: Result, metrics: Sequence[str], column: str) -> ComparedSlices:
     """Compare the runs by the values of one column; its p-values are not corrected yet."""
-    values = ColumnValues.find((item.sample for item in first.samples), column)
+    values = ColumnValues.find(first.samples, column)
     pairs = {(value, metric): _Pairs() for value in values.shown for metric in metrics}
     numbers = GroupNumbers()
     for item, other in paired_samples(first, second):

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ValidationError
 from rich.text import Text
 
 from localeval.analysis.compare import differences_allowed, paired_samples
 from localeval.errors import InputError
-from localeval.metrics.signature import Signature
+from localeval.metrics.signature import differences
 from localeval.metrics.summary import SIGNIFICANT, GroupNumbers, group_of, min_differing, shared_groups
 from localeval.report.text import new_table, number, printed
+from localeval.runs.correct import CardRates
 from localeval.runs.result import Result
 from localeval.statistics import power as statistics
 from localeval.text.display import printable
@@ -45,7 +44,7 @@ class Case(NamedTuple):
 
 
 @dataclass(frozen=True)
-class JudgeRates:
+class JudgeAccuracy:
     """How often the judge is right, by a card.
 
     sensitivity  of answers with label 1, the share that it calls good
@@ -72,7 +71,7 @@ class MetricPower:
     groups         number of groups; None where no two samples share one
     cases          what the number hangs on, and the number; empty where nothing can be said
     note           why nothing can be said, or what a reader must know; "" for nothing
-    rates          how often the judge is right, where a card says so and the scores are 0 or 1
+    accuracy       how often the judge is right, where a card says so and the scores are 0 or 1
     """
 
     metric: str
@@ -83,7 +82,7 @@ class MetricPower:
     groups: int | None
     cases: tuple[Case, ...]
     note: str = ""
-    rates: JudgeRates | None = None
+    accuracy: JudgeAccuracy | None = None
 
 
 @dataclass(frozen=True)
@@ -146,14 +145,16 @@ class Power:
             )
         if metric.note:
             sentences.append(metric.note)
-        if metric.rates is not None:
-            sentences.append(_dilution_sentence(metric.rates, self.difference))
+        if metric.accuracy is not None:
+            sentences.append(_dilution_sentence(metric.accuracy, self.difference))
         return sentences
 
 
-def _dilution_sentence(rates: JudgeRates, difference: float) -> str:
-    judge = f"with this judge (sensitivity {rates.sensitivity:.2f}, specificity {rates.specificity:.2f})"
-    dilution = rates.dilution
+def _dilution_sentence(accuracy: JudgeAccuracy, difference: float) -> str:
+    judge = (
+        f"with this judge (sensitivity {accuracy.sensitivity:.2f}, specificity {accuracy.specificity:.2f})"
+    )
+    dilution = accuracy.dilution
     if dilution <= 0:
         return f"{judge} no true change shows: by the card it is no better than chance"
     shown = f"a true change of {difference:g} shows as {difference * dilution:.3f}"
@@ -171,7 +172,7 @@ def needed_samples(
     *,
     paired_with: Result | None = None,
     metrics: Sequence[str] | None = None,
-    card: StoredCard | None = None,
+    card: CardRates | None = None,
 ) -> Power:
     """Compute how many samples show a change of the mean with 80 % power, by a paired test at p < 0.05.
 
@@ -344,64 +345,26 @@ class _Needed:
         )
 
 
-class StoredScore(BaseModel):
-    """The figures of one score in a card.json: figure -> (value, low, high); None where it is undefined."""
-
-    figures: dict[str, tuple[float | None, float | None, float | None]]
-
-
-class StoredPart(BaseModel):
-    """A part of the samples of a card.json, and its figures by score."""
-
-    scores: dict[str, StoredScore]
-
-
-class StoredCard(BaseModel):
-    """What is read of a card.json; the first part is of all samples."""
-
-    metric: str
-    parts: list[StoredPart]
-    signature: Signature
-
-    def rates(self) -> JudgeRates:
-        """Return how often the judge is right. Raises InputError for a card that does not say so."""
-        score = self.parts[0].scores.get("value") if self.parts else None
-        figures = score.figures if score else {}
-        sensitivity, specificity = (figures.get(name, (None,))[0] for name in ("recall", "recall_0"))
-        if sensitivity is None or specificity is None:
-            raise InputError(
-                "the card does not say how many labels 1 and 0 the judge finds; give a card of samples with "
-                "a `label`, 20 or more."
-            )
-        return JudgeRates(sensitivity, specificity)
-
-
-def read_card(path: Path) -> StoredCard:
-    """Read a card.json. Raises InputError for a file that is none."""
-    try:
-        return StoredCard.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: the card can't be read ({error.strerror}); give a card.json.") from error
-    except ValidationError as error:
-        raise InputError(
-            f"{path}: this is no card; give the card.json that `localeval card` wrote."
-        ) from error
-
-
-def _check_card(card: StoredCard, run: Result, metrics: Sequence[str]) -> None:
-    """Raise InputError for a card of another metric or of another judge."""
+def _check_card(card: CardRates, run: Result, metrics: Sequence[str]) -> None:
+    """Raise InputError for a card of another metric, or that was made otherwise than the run."""
     if card.metric not in metrics:
         raise InputError(
             f"the card is of {card.metric}, and not of {', '.join(metrics)}; give a card of this metric."
         )
-    if card.signature.judge.get("sha256") != run.signature.judge.get("sha256"):
-        raise InputError("the card is of another judge than the run; give a card of this judge.")
+    decisive, _ = differences(card.signature, run.signature)
+    if decisive:
+        raise InputError(
+            "the card was made otherwise than this run, so its rates are not those of this judge: "
+            f"{'; '.join(decisive)}. Make a card as the run was made."
+        )
 
 
-def _with_card(metric: MetricPower, card: StoredCard, run: Result) -> MetricPower:
-    """Add how often the judge is right, where the card has that and the scores are 0 or 1."""
+def _with_card(metric: MetricPower, card: CardRates, run: Result) -> MetricPower:
+    """Add how often the judge is right, where the scores are 0 or 1, as the labels of a card are."""
     values = (item.scores[metric.metric].value for item in run.samples)
-    if statistics.are_zero_or_one([value for value in values if value is not None]):
-        return replace(metric, rates=card.rates())
-    note = "the card is not used, as it counts whole answers, and these scores lie between 0 and 1"
-    return replace(metric, note=f"{metric.note}; {note}" if metric.note else note)
+    if not statistics.are_zero_or_one([value for value in values if value is not None]):
+        note = "the card is not used, as it counts whole answers, and these scores lie between 0 and 1"
+        return replace(metric, note=f"{metric.note}; {note}" if metric.note else note)
+    of_all = card.rates[0]
+    accuracy = JudgeAccuracy(of_all.right_of_good / of_all.good, of_all.right_of_bad / of_all.bad)
+    return replace(metric, accuracy=accuracy)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from localeval.text.content_words import PLAIN_APOSTROPHES, content, known_words
 from localeval.text.empty_sentences import refuses
 from localeval.text.question_types import CLAUSE_MARKS
+from localeval.text.script import begins_with_han
 from localeval.text.word_lists import read_lists
 
 _MAX_CLAUSE = 300  # characters of a clause that are compared with the patterns
@@ -53,15 +54,27 @@ def lacking_clauses(text: str) -> LackingClauses:
 
 
 def asks_for(question: str, clause: str) -> bool:
-    """Return whether the question has all words with content of a clause, and there is one.
+    """Return whether a clause speaks of nothing but what the question asks for, by its words with content.
+
+    The question has all of them; of Chinese ones, which are pairs of characters, one at least. A clause
+    without any ("the documents do not say by whom") speaks of nothing else.
 
     >>> asks_for("Who designed the tower?", "the documents do not say who designed the tower")
     True
     >>> asks_for("How long does it last?", "how long it takes to charge is not mentioned")
     False
     """
-    words = content(clause, *_LISTS)
-    return bool(words) and known_words(question).issuperset(words)
+    topic = _patterns().sub(" ", clause.translate(PLAIN_APOSTROPHES).lower())
+    words = [word for word in content(topic, *_LISTS) if word not in _empty_words()]
+    known = known_words(question)
+    if any(begins_with_han(word) for word in words):
+        return not known.isdisjoint(words)
+    return known.issuperset(words)
+
+
+@lru_cache
+def _empty_words() -> frozenset[str]:
+    return frozenset(read_lists("claims", "en")["exact"].split())
 
 
 def _lacks(clause: str) -> bool:

@@ -19,7 +19,7 @@ import click
 
 from localeval.errors import LocalevalError
 from localeval.system.offline import attempts, offline, set_switches
-from localeval.system.terminal import drop_output, say
+from localeval.system.terminal import drop_lost_messages, drop_output, say
 from localeval.text.display import printable
 
 EXIT_CODES = """\b
@@ -35,7 +35,7 @@ Exit codes:
 # Command -> its module, imported on use, and the first line of its help; the docstring is the rest.
 COMMANDS = {
     "card": ("card", "Measure how far the judge agrees with people's labels."),
-    "compare": ("compare", "Compare two runs, sample by sample."),
+    "compare": ("compare", "Compare two runs or more, sample by sample."),
     "criteria": ("criteria", "Check questions of your own for the judge."),
     "doctor": ("models", "Check machine, installation and models."),
     "evaluate": ("evaluate", "Score the samples of a file."),
@@ -119,6 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
         refused = attempts() - attempts_before
         if refused:
             say(f"localeval: something tried to use the network; refused: {refused} attempts")
+        drop_lost_messages()
 
 
 def _prepare_streams() -> None:

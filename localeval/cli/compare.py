@@ -82,27 +82,38 @@ def compare_command(
     check_output_file("output", COMPARISON_PAGE)
     drops = [Drop.read(text) for text in fail_on_drop if text]
     limits = Limits.read(max_failed, max_undefined)
-    if len(runs) > 2 and (by or fail_on_drop):
-        raise InputError(f"--by and --fail-on-drop compare two runs, and {len(runs)} are given.")
-    results = [folder.load(run) for run in runs]
-    pair: Comparison | None = None
-    many: RunsComparison | None = None
-    slices: list[ComparedSlices] = []
-    if len(runs) == 2:
-        first, second = results
-        pair = replace(compare(first, second, force=force), a=str(runs[0]), b=str(runs[1]))
-        slices = compare_slices(first, second, [*pair.metrics], by)
-        _show(pair, as_json, slices)
-    else:
-        many = compare_runs(results, runs, force=force)
-        _show(many, as_json)
-    if page is not None:
-        _write_page(page, many or compare_runs(results, runs, force=force), slices)
-    if pair is not None and fail_on_drop and some_missed(drop_gates(pair, str(runs[0]), drops, limits)):
+    if len(runs) > 2:
+        if by or fail_on_drop:
+            raise InputError(f"--by and --fail-on-drop compare two runs, and {len(runs)} are given.")
+        _compare_many(runs, force, as_json, page)
+        return
+    pair = _compare_two(runs, force, by, as_json, page)
+    if fail_on_drop and some_missed(drop_gates(pair, str(runs[0]), drops, limits)):
         sys.exit(1)
 
 
-def _write_page(page: Path, comparison: RunsComparison, slices: Sequence[ComparedSlices]) -> None:
+def _compare_two(
+    runs: Sequence[Path], force: bool, by: Sequence[str], as_json: bool, page: Path | None
+) -> Comparison:
+    """Print the comparison of two runs, and write its page if asked."""
+    first, second = map(folder.load, runs)
+    pair = replace(compare(first, second, force=force), a=str(runs[0]), b=str(runs[1]))
+    slices = compare_slices(first, second, [*pair.metrics], by)
+    _show(pair, as_json, slices)
+    if page is not None:
+        _write_page(page, compare_runs([first, second], runs, force=force), slices)
+    return pair
+
+
+def _compare_many(runs: Sequence[Path], force: bool, as_json: bool, page: Path | None) -> None:
+    """Print the comparison of three runs or more, and write its page if asked."""
+    comparison = compare_runs([folder.load(run) for run in runs], runs, force=force)
+    _show(comparison, as_json)
+    if page is not None:
+        _write_page(page, comparison)
+
+
+def _write_page(page: Path, comparison: RunsComparison, slices: Sequence[ComparedSlices] = ()) -> None:
     # The template engine is not needed before a page is made.
     from localeval.analysis import compare_page
 

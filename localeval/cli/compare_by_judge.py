@@ -87,7 +87,7 @@ def compared_by_judge(runs: Sequence[Path], as_json: bool, values: dict[str, Any
         return False
     if prefer is not None and under is not None:
         raise InputError("--prefer and --under ask different things; give one of them.")
-    _check_unused(("fail_on_drop", "max_failed", "max_undefined"), "two runs and no judge")
+    _check_unused(("fail_on_drop", "max_failed", "max_undefined", "by"), "two runs and no judge")
     if prefer is not None:
         _check_unused(("sample", "margin", "cut"), "--under")
         result: Any = _prefer(runs, values, judge)

@@ -93,6 +93,7 @@ def evaluate_command(
     selected = metrics_for(metrics, samples, as_criteria(options["criteria"]))
     names = [metric.name for metric in selected]
     gates.check(names)
+    gates.check_uncorrected()
     folder = output or _default_folder(file, parallel["shard"])
     if output is None:
         check_default(folder, samples, names)

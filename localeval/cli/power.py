@@ -45,7 +45,8 @@ def power_command(
     samples needs, so that it finds a change of this size in 80 of 100 cases (two-sided, p < 0.05). From one
     run this is a span, as the spread of the differences depends on how alike the runs are.
     """
-    from localeval.analysis.power import needed_samples, read_card
+    from localeval.analysis.power import needed_samples
+    from localeval.runs.correct import read_card
 
     for path in (run, paired_with):
         if path is not None:
@@ -55,7 +56,7 @@ def power_command(
         difference,
         paired_with=None if paired_with is None else folder.load(paired_with),
         metrics=metrics,
-        card=None if card is None else read_card(card),
+        card=None if card is None else read_card(card)[0],
     )
     if as_json:
         click.echo(escaped_json(json.dumps(found.to_dict(), ensure_ascii=False, indent=1)))

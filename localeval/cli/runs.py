@@ -139,6 +139,15 @@ class Gates:
                     "add it with -m, or leave the gate out."
                 )
 
+    def check_uncorrected(self) -> None:
+        """Raise InputError for a bound on a corrected number: a run that is judged now has none."""
+        for bound in self._bounds:
+            if bound.corrected:
+                raise InputError(
+                    f"a gate names the corrected number of {bound.metric}, which needs labels or a card; "
+                    "give the gate to `rescore`, with --labels or --card."
+                )
+
     def check_models(self, judge: Judge, options: Mapping[str, Any]) -> None:
         """Raise InputError for a bound on a metric that `evaluate` leaves out, as its model is not here."""
         if not judge.auxiliary_models.auto:

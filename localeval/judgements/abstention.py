@@ -33,6 +33,8 @@ from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.judged_text import JudgedText
 from localeval.judgements.needed_sentences import least_answerable
 from localeval.judgements.replies import YesOrNo, probability_of_yes
+from localeval.judgements.statements import PROMPT as STATEMENTS_PROMPT
+from localeval.judgements.statements import Statements, write_statements
 from localeval.judgements.support import SupportRecord
 from localeval.judgements.windows import windows
 from localeval.options import Options
@@ -65,7 +67,8 @@ class AbstentionRecord(Record):
     has_label            whether the sample has that column: with None in `labelled` it can't be read
     has_contexts         whether the sample has the column of contexts
     short_answer         the shortest answer that the contexts give, as the judge wrote it; "" for none
-    short_answer_supported, short_answer_whole  P(the contexts support it), P(it gives all that is asked)
+    short_answer_supported, short_answer_whole  P(the contexts support it), the least of its statements; P(it
+                         gives all that is asked)
     evidence             the sentence of the contexts that shares most with it
     """
 
@@ -219,8 +222,10 @@ SHORT_ANSWER_PROMPT = PromptForm("short_answer", replies={"answer": ShortAnswerR
 class AbstentionInputs(Inputs):
     """The response with its question, the contexts, what is known already, and what the judge is asked with.
 
-    contexts   None where the sample has no such column
-    supported  P(all statements are supported), as the judge gave it; None without a statement
+    contexts            None where the sample has no such column
+    supported           P(all statements are supported), as the judge gave it; None without a statement
+    statements_version  of the judgement that lists statements
+    statements_prompt   by which a short answer is broken into statements; None where it is its own one
     """
 
     response: JudgedText
@@ -230,6 +235,8 @@ class AbstentionInputs(Inputs):
     labelled: bool | None
     prompt: PromptBySha256
     short_answer_prompt: PromptBySha256
+    statements_version: str
+    statements_prompt: PromptBySha256 | None
     decider: Asked | Hhem
 
 
@@ -240,7 +247,7 @@ class Abstention(Judgement[AbstentionInputs, AbstentionRecord]):
     version = "1"
     needs = ("statements", "support")
     record = AbstentionRecord
-    prompts = (PROMPT, SHORT_ANSWER_PROMPT)
+    prompts = (PROMPT, SHORT_ANSWER_PROMPT, STATEMENTS_PROMPT)
 
     def answered_by(self, options: Options) -> AnsweredBy:  # noqa: ARG002 (also where HHEM decides on support)
         return "judge"
@@ -251,6 +258,7 @@ class Abstention(Judgement[AbstentionInputs, AbstentionRecord]):
         contexts = sample.retrieved_contexts
         label = (sample.model_extra or {}).get("answerable")
         code = language(response.question)
+        asks_for_statements = options.statements == "llm"
         return AbstentionInputs(
             response=response,
             contexts=None if contexts is None else tuple(contexts),
@@ -259,6 +267,8 @@ class Abstention(Judgement[AbstentionInputs, AbstentionRecord]):
             labelled=read_label(label),
             prompt=options.prompt(PROMPT.name, code),
             short_answer_prompt=options.prompt(SHORT_ANSWER_PROMPT.name, code),
+            statements_version=Statements.version,
+            statements_prompt=options.prompt(STATEMENTS_PROMPT.name, code) if asks_for_statements else None,
             decider=choose_asking_decider(sample, choices, code),
         )
 
@@ -389,27 +399,41 @@ class ShortAnswer(NamedTuple):
 
 
 def _short_answer(inputs: AbstentionInputs, models: Models) -> ShortAnswer:
-    """Write an answer in each window of the contexts, check all against the whole, and return the best."""
+    """Write an answer in each window of the contexts, check all against the whole, and return the best.
+
+    An answer is broken into statements as any response is, and is supported as far as its least statement: a
+    bare name, or a second half that was made up, would pass too easily.
+    """
     contexts = inputs.contexts or ()
     if not any(map(has_words, contexts)):
         return ShortAnswer()
     answers, number_of_windows = _write_answers(inputs, contexts, models.engine)
-    if not answers:
-        return ShortAnswer(windows=number_of_windows)
-    closest = rank_sentences(answers, context_sentences(contexts), MAX_CLOSEST)
-    statements = [Statement(sentence=0, text=answer) for answer in answers]
-    decisions = inputs.decider.decide(contexts, statements, closest, models)
-    found = [
-        ShortAnswer(
-            text=answer,
-            supported=decided.probability,
-            whole=_ask_about(answer, ["whole"], inputs, models.engine)["whole"],
-            evidence=sentences[0] if sentences else None,
-            windows=number_of_windows,
+    found = []
+    for answer in answers:
+        texts = _statements_of(answer, inputs, models.engine)
+        closest = rank_sentences(texts, context_sentences(contexts), MAX_CLOSEST)
+        statements = [Statement(sentence=0, text=text) for text in texts]
+        decisions = inputs.decider.decide(contexts, statements, closest, models)
+        found.append(
+            ShortAnswer(
+                text=answer,
+                supported=min(decided.probability for decided in decisions.decided),
+                whole=_ask_about(answer, ["whole"], inputs, models.engine)["whole"],
+                evidence=closest[0][0] if closest[0] else None,
+                windows=number_of_windows,
+            )
         )
-        for answer, decided, sentences in zip(answers, decisions.decided, closest, strict=True)
-    ]
-    return max(found, key=lambda answer: answer.supported * answer.whole)
+    none = ShortAnswer(windows=number_of_windows)
+    return max(found, key=lambda answer: answer.supported * answer.whole, default=none)
+
+
+def _statements_of(answer: str, inputs: AbstentionInputs, engine: TreeEngine) -> list[str]:
+    """Return the statements of a short answer, which is its own one where none are listed."""
+    if inputs.statements_prompt is None:
+        return [answer]
+    text = inputs.response.model_copy(update={"whole": answer})
+    listed = write_statements(text, inputs.statements_prompt, engine)
+    return [statement for one in listed for statement in one.statements] or [answer]
 
 
 def _write_answers(

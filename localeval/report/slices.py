@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +60,7 @@ def slices_of(samples: Sequence[SampleResult], metrics: Sequence[str], column: s
 
     Raises InputError where no sample has the column.
     """
-    values = ColumnValues.find((item.sample for item in samples), column)
+    values = ColumnValues.find(samples, column)
     collected = {value: CollectedScores(metrics) for value in values.shown}
     for item in samples:
         scores_of_value = collected.get(values.of(item.sample))
@@ -90,23 +90,20 @@ class ColumnValues:
         self.more_samples = sum(counts[value] for value in frequent[MAX_SLICES:])
 
     @classmethod
-    def find(cls, samples: Iterator[Sample], column: str) -> ColumnValues:
+    def find(cls, samples: Sequence[SampleResult], column: str) -> ColumnValues:
         """Count the values of a column, and find the language of the response for a missing column lang.
 
         Raises InputError where no sample has the column.
         """
         counts = Counter[Value]()
-        languages = Counter[Value]()
         columns: dict[str, None] = {}
-        for sample in samples:
-            counts[column_value(sample, column)] += 1
-            if column == LANGUAGE:
-                languages[language_of(sample)] += 1
-            columns |= dict.fromkeys(_columns_of(sample))
+        for item in samples:
+            counts[column_value(item.sample, column)] += 1
+            columns |= dict.fromkeys(_columns_of(item.sample))
         if any(value is not None for value in counts):
             return cls(lambda sample: column_value(sample, column), counts)
         if column == LANGUAGE:
-            return cls(language_of, languages)
+            return cls(language_of, Counter(language_of(item.sample) for item in samples))
         raise InputError(f"no sample has the column {shorten(column, 60)}; {suggested(column, [*columns])}")
 
 

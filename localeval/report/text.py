@@ -259,7 +259,8 @@ def _slice_tables(run: RunView) -> Iterator[str]:
 
 def _by_value(sliced: Slices) -> Table:
     """Make a table with a row for each value of a column and each metric."""
-    table = new_table(printable(sliced.column), "samples")
+    table = new_table("", "samples")
+    table.columns[0].header = Text(printable(sliced.column))
     table.columns[0].overflow = "fold"
     table.add_column("metric")
     for heading in ("mean", "95 %", "soft", "scored", "undefined", "failed"):

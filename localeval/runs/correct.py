@@ -65,9 +65,8 @@ def correct_by_labels(
     known = [label for label in labels.labels if label.value is not None]
     pairs = _join(result, labels, known, units)
     drawn = labels.design.drawn if labels.design is not None else len(labels.labels)
-    threshold = result.signature.threshold
     labelled = [unit for unit, _ in pairs]
-    corrected = _by_labels(labelled, [value for _, value in pairs], units, chosen, threshold)
+    corrected = _by_labels(labelled, [value for _, value in pairs], units, chosen)
     return chosen.name, corrected.model_copy(
         update={
             "unit": "statement" if is_of_statements else "sample",
@@ -240,7 +239,6 @@ def _by_labels(
     values: Sequence[float],
     units: Sequence[Unit],
     metric: Metric,
-    threshold: float,
 ) -> Corrected:
     """Correct the number of these units by labels of some of them."""
     from localeval.statistics import corrected as statistics
@@ -264,8 +262,7 @@ def _by_labels(
     scores = [unit.score for unit in labelled]
     if are_zero_or_one:
         run_scores = [unit.score for unit in units]
-        cut = _in_direction(threshold, metric)
-        mean = statistics.post_stratified(values, scores, run_scores, cut, effects.labelled, effects.run)
+        mean = statistics.post_stratified(values, scores, run_scores, effects.labelled, effects.run)
     else:
         chosen = set(map(id, labelled))
         other_scores = [unit.score for unit in units if id(unit) not in chosen]
@@ -294,12 +291,13 @@ def _design_effects(labelled: Sequence[Unit], values: Sequence[float], units: Se
     if run_groups is None or not labelled:
         return _Effects(1.0, 1.0, None)
     label_groups = [unit.group for unit in labelled]
-    of_judge = correlation_within([float(unit.is_right) for unit in units], run_groups)
-    # A few labels share a group with another one, and tell little of how alike groups are.
-    of_labels = max(of_judge, correlation_within(values, label_groups))
+    # Few labels share a group with another one, and tell little of how alike groups are. The judge's verdicts
+    # are many, and less alike than what they judge.
+    of_verdicts = correlation_within([float(unit.is_right) for unit in units], run_groups)
+    correlation = max(of_verdicts, correlation_within(values, label_groups))
     return _Effects(
-        labelled=design_effect(label_groups, of_labels),
-        run=design_effect(run_groups, of_judge),
+        labelled=design_effect(label_groups, correlation),
+        run=design_effect(run_groups, correlation),
         groups=len(set(run_groups)),
     )
 
@@ -363,7 +361,7 @@ def correct_by_card(result: Result, path: str | Path) -> tuple[str, Corrected]:
     """
     from localeval.statistics.rates import JudgeCounts, corrected_share
 
-    card, where = _read_card(Path(path))
+    card, where = read_card(Path(path))
     metric = _metric_of_card(result, card, where)
     units = _samples(result, metric)
     _check_apart(units, card, where)
@@ -397,7 +395,8 @@ def correct_by_card(result: Result, path: str | Path) -> tuple[str, Corrected]:
     return metric.name, _completed(empty, share.value, share.interval, effective, metric)
 
 
-def _read_card(path: Path) -> tuple[CardRates, str]:
+def read_card(path: Path) -> tuple[CardRates, str]:
+    """Read a card.json, or that of a folder, and return its place, too. Raises InputError for no rates."""
     file = path / CARD if path.is_dir() else path
     try:
         content = file.read_bytes()

@@ -14,16 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from localeval.statistics.intervals import mean_interval
-from localeval.statistics.rates import DRAWS, Values, jeffreys_draws, tail_points
+from localeval.statistics.rates import Values, jeffreys_draws, tail_points
 
-# From so many labels on there are three strata.
-MIN_LABELS_FOR_THREE = 100
 # A stratum has at least this share of the run.
 _MIN_STRATUM = 0.1
 # In standard errors: the end of a 95 % interval of the normal distribution.
 _NORMAL_END = 1.959964
-# Three strata are cut at the median and here, counted from the rarer end.
-_RARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -41,41 +37,38 @@ class CorrectedMean:
     effective_labels: float
 
 
-def cuts(run_scores: Sequence[float], threshold: float, labels: int) -> list[float]:
-    """Return where the scores of a run are cut into two strata, or into three from 100 labels on.
+def cut_score(run_scores: Sequence[float], share_wrong: float) -> float:
+    """Return the score that cuts a run into two strata: as large a share of it is below as people call wrong.
 
-    Two are cut at the threshold, where a tenth of the run lies on either side of it, else at the fifth of the
-    run at the rarer end. Three are cut there and at the median. Equal scores are never cut apart, so that
-    there may be fewer strata. No label plays a part in it.
+    At least a tenth of the run is on either side. Equal scores are never cut apart. A judge that is too
+    strict or too lenient does not move the cut.
 
-    >>> cuts([0.1, 0.2, 0.6, 0.7, 0.8, 0.9], 0.5, labels=50)
-    [0.5]
+    >>> cut_score([0.1, 0.2, 0.6, 0.7, 0.8], share_wrong=0.5)
+    0.6
     """
+    share = min(max(share_wrong, _MIN_STRATUM), 1 - _MIN_STRATUM)
     scores = np.asarray(run_scores, dtype=np.float64)
-    below = float((scores < threshold).mean())
-    # Where the judge calls most of the run right, the wrong ones are the rarer.
-    rare_end = float(np.quantile(scores, _RARE if scores.mean() >= 0.5 else 1 - _RARE))
-    if labels >= MIN_LABELS_FOR_THREE:
-        return sorted({rare_end, float(np.median(scores))})
-    if _MIN_STRATUM <= below <= 1 - _MIN_STRATUM:
-        return [threshold]
-    return [rare_end]
+    cut = float(np.quantile(scores, share))
+    if cut > scores.min():
+        return cut
+    above = scores[scores > cut]
+    return float(above.min()) if len(above) else cut
 
 
 def post_stratified(
     labels: Sequence[float],
     scores: Sequence[float],
     run_scores: Sequence[float],
-    threshold: float = 0.5,
     label_effect: float = 1.0,
     run_effect: float = 1.0,
 ) -> CorrectedMean:
     """Estimate the share of 1 among the samples of a run, of which some, drawn at random, have a label.
 
+    The run is cut into two strata by the judge's scores, and the share of 1 in each is weighted by its size.
+
     labels        1 or 0
     scores        the judge's scores of the labelled samples, in the same order, 0 to 1
     run_scores    those of all samples of the run, the labelled ones included
-    threshold     where two strata are cut, see `cuts`
     label_effect  how many labelled samples count as one, as those of a group are alike (`design_effect`)
     run_effect    the same of all samples of the run
 
@@ -85,31 +78,43 @@ def post_stratified(
     >>> scores = [0.9] * 29 + [0.2] * 11
     >>> share = post_stratified(labels, scores, [0.9] * 300 + [0.2] * 100)
     >>> round(share.value, 3), round(share.effective_labels)
-    (0.773, 152)
+    (0.773, 155)
     """
     if not len(labels):
         raise ValueError("there is no label")
-    limits = cuts(run_scores, threshold, len(labels))
-    number_of_strata = len(limits) + 1
-    run_strata = np.searchsorted(limits, run_scores, side="right")
-    label_strata = np.searchsorted(limits, scores, side="right")
-    in_run = np.bincount(run_strata, minlength=number_of_strata) / run_effect
-    labelled = np.bincount(label_strata, minlength=number_of_strata) / label_effect
-    right = np.bincount(label_strata, weights=labels, minlength=number_of_strata) / label_effect
-
-    weights = np.random.default_rng(0).dirichlet(in_run[in_run > 0] + 0.5, DRAWS)
-    draws = np.zeros(DRAWS)
-    value = 0.0
-    for column, stratum in enumerate(np.flatnonzero(in_run)):
-        draws += weights[:, column] * jeffreys_draws(right[stratum], labelled[stratum], seed=1 + column)
-        # Of a stratum without labels nothing is known.
-        share = right[stratum] / labelled[stratum] if labelled[stratum] else 0.5
-        value += float(in_run[stratum] / in_run.sum() * share)
-    low, high = tail_points(draws)
+    people = np.asarray(labels, dtype=np.float64)
+    cut = cut_score(run_scores, 1 - float(people.mean()))
+    is_high = np.asarray(scores) >= cut
+    in_run = np.asarray(run_scores) >= cut
+    high = _stratum(people[is_high], label_effect, seed=1)
+    low = _stratum(people[~is_high], label_effect, seed=2)
+    # The share of the run that is in the upper stratum; where all is, there is no other one.
+    weight = float(in_run.mean())
+    weights: Values | float = 1.0
+    if weight < 1:
+        weights = jeffreys_draws(float(in_run.sum()) / run_effect, len(in_run) / run_effect, seed=0)
+    draws = weights * high.draws + (1 - weights) * low.draws
+    value = weight * high.share + (1 - weight) * low.share
+    ends = tail_points(draws)
     # At 0 and at 1 the posterior distribution lies within.
-    interval = (min(low, value), max(high, value))
-    alone = _beta_variance(float(right.sum()) + 0.5, float((labelled - right).sum()) + 0.5)
+    interval = (min(ends[0], value), max(ends[1], value))
+    right = float(people.sum()) / label_effect
+    alone = _beta_variance(right + 0.5, len(people) / label_effect - right + 0.5)
     return CorrectedMean(value, interval, len(labels), len(labels) * alone / float(draws.var()))
+
+
+@dataclass(frozen=True)
+class _Stratum:
+    """The share of 1 in a stratum, and draws of it; of one without labels nothing is known."""
+
+    share: float
+    draws: Values
+
+
+def _stratum(labels: Values, label_effect: float, seed: int) -> _Stratum:
+    right = float(labels.sum())
+    share = right / len(labels) if len(labels) else 0.5
+    return _Stratum(share, jeffreys_draws(right / label_effect, len(labels) / label_effect, seed))
 
 
 def ppi_mean(

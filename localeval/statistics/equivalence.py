@@ -279,10 +279,15 @@ def shift_interval(drawn: Drawn, level: float) -> tuple[float, float] | None:
     Where fewer than ten samples differ in the stratum in which a sample counts most, a normal interval would
     be too narrow, and of no width where none does. Each end then takes one more sample there, which differs
     by as much as may be: by the largest difference and 1/k of it, of k that differ, or by 1 where none does.
+    Where none differs at all, so many equal ones leave a share that was not seen (Clopper and Pearson 1934),
+    which may differ by 1.
     """
     shift = weighted_shift(drawn)
     if shift is None:
         return None
+    if not (np.abs(drawn.differences) > _EQUAL).any():
+        unseen = 1 - ((1 - level) / 2) ** (1 / _effective_number(drawn))
+        return -unseen, unseen
     stratum = int(drawn.strata[int(np.argmax(drawn.weights))])
     sizes = np.abs(drawn.differences[drawn.strata == stratum])
     number = int((sizes > _EQUAL).sum())
@@ -292,6 +297,15 @@ def shift_interval(drawn: Drawn, level: float) -> tuple[float, float] | None:
     low = _with_one_more(drawn, stratum, -largest).interval(level)[0]
     high = _with_one_more(drawn, stratum, largest).interval(level)[1]
     return low, high
+
+
+def _effective_number(drawn: Drawn) -> float:
+    """Return how many samples that count the same, or groups, would tell as much (Kish 1965)."""
+    weights = drawn.weights
+    if drawn.groups is not None:
+        _, numbers = np.unique(np.asarray(drawn.groups), return_inverse=True)
+        weights = np.bincount(numbers, weights=weights).astype(np.float64)
+    return float(1 / (weights @ weights))
 
 
 def _with_one_more(drawn: Drawn, stratum: int, difference: float) -> Shift:

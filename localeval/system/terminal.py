@@ -20,3 +20,13 @@ def say(line: str) -> None:
 def drop_output() -> None:
     """Drop what stdout did not take; Python would try to write it again when it ends, with exit code 120."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def drop_lost_messages() -> None:
+    """Drop what stderr did not take; Python would try to write it again when it ends, with exit code 120."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

@@ -111,7 +111,7 @@ def test_a_rate_below_the_minimum_is_told_that_no_number_would_do(tmp_path: Path
 def test_the_minimum_is_an_option_that_the_sentence_names(tmp_path: Path) -> None:
     rows = answers(50, 50)
     made = card(tmp_path, rows, wrong=ids("g", 9), minimum=0.8)
-    assert sentences(made)[0].endswith("(50 + 50 labels), minimum 0.8")
+    assert sentences(made)[0].endswith("(50 + 50 labels, minimum 0.8)")
     assert not made.certificate or not made.certificate.outcomes[0].certified
 
 
@@ -149,7 +149,7 @@ def test_answers_to_one_question_count_as_fewer(tmp_path: Path) -> None:
     made = card(tmp_path, rows, wrong=ids("b", 5))
     [sentence] = sentences(made)
     assert "50 + 50 labels" in sentence
-    assert sentence.endswith(", which count as 10 + 10, as several are of one group or question")
+    assert sentence.endswith(", which count as 10 + 10, as several are of one group or question)")
 
 
 def test_the_column_group_goes_before_the_question(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ def test_under_judges_the_run_by_another_judge_and_keeps_its_run(runs: Path) -> 
         (["a", "b", "--prefer", "--margin", "0.1"], "--margin is for --under"),
         (["a", "--under", "another", "--judge", "other"], "--judge is for --prefer"),
         (["a", "b", "--prefer", "--fail-on-drop"], "--fail-on-drop is for two runs and no judge"),
+        (["a", "b", "--prefer", "--by", "lang"], "--by is for two runs and no judge"),
     ],
 )
 def test_options_that_do_nothing_here_are_refused(runs: Path, words: list[str], sentence: str) -> None:

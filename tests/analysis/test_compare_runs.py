@@ -10,6 +10,7 @@ import pytest
 from localeval import InputError, NotComparable, Result, Sample, Score, compare
 from localeval.analysis import compare_page
 from localeval.analysis.compare_runs import RunsComparison, compare_runs
+from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import SampleResult
 from tests.commands import localeval, said
 from tests.finished_runs import judged, result, scored, signature
@@ -98,6 +99,24 @@ def test_only_metrics_of_all_runs_are_compared_and_the_others_are_named() -> Non
     comparison = compared(first, second, first)
     assert [*comparison.metrics] == [METRIC]
     assert "not compared: full_support of 2" in str(comparison)
+
+
+def test_a_run_says_its_corrected_number() -> None:
+    first, second = result(scored([0.5] * 3)), result(scored([0.5] * 3))
+    second.corrected[METRIC] = Corrected(
+        method="post-stratified",
+        unit="sample",
+        number="share right",
+        raw=0.5,
+        value=0.625,
+        interval=(0.25, 0.875),
+        labels=50,
+    )
+    comparison = compared(first, second, first)
+    [line] = comparison.corrected
+    assert line.startswith("faithfulness of 2, corrected: 0.625 of the samples right")
+    assert line in str(comparison).splitlines()
+    assert "0.625 of the samples right" in page_of(comparison)
 
 
 def test_runs_that_were_made_differently_are_refused_by_name() -> None:

@@ -8,9 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from localeval import InputError, NotComparable, Result, Sample
-from localeval.analysis.power import needed_samples, read_card
+from localeval.analysis.power import needed_samples
 from localeval.cli import commands
+from localeval.metrics.corrected import JudgeRates
 from localeval.metrics.sample_result import SampleResult
+from localeval.runs.correct import CardRates
 from tests.commands import said
 from tests.finished_runs import judged, result, scored, signature
 
@@ -33,16 +35,11 @@ def grouped(run: Result, size: int) -> Result:
     return Result(samples, run.metrics, run.signature)
 
 
-def card_file(path: Path, metric: str, sensitivity: float, specificity: float, **fields: Any) -> Path:
-    """Write a card.json with these rates."""
-    figures = {"recall": [sensitivity, None, None], "recall_0": [specificity, None, None]}
-    card = {
-        "metric": metric,
-        "parts": [{"name": "all", "scores": {"value": {"figures": figures}}}],
-        "signature": signature([metric]).model_copy(update=fields).model_dump(mode="json"),
-    }
-    path.write_text(json.dumps(card), encoding="utf-8")
-    return path
+def card_of(metric: str, right_of_good: int, right_of_bad: int, **fields: Any) -> CardRates:
+    """A card of 100 good and 100 bad samples, of which the judge has so many right."""
+    rates = JudgeRates(right_of_good=right_of_good, good=100, right_of_bad=right_of_bad, bad=100)
+    of_run = signature([metric]).model_copy(update=fields)
+    return CardRates(metric=metric, dataset="labels", signature=of_run, rates=[rates])
 
 
 def test_one_run_gives_a_span_by_how_alike_another_run_may_be() -> None:
@@ -122,44 +119,47 @@ def test_an_unknown_metric_is_refused_with_those_of_the_run() -> None:
     assert message == "a run has no metric 'tea'; it has: faithfulness."
 
 
-def test_a_card_tells_what_a_true_change_shows_as(tmp_path: Path) -> None:
+def test_a_card_tells_what_a_true_change_shows_as() -> None:
     run = result(scored([0.0, 1.0] * 10), "full_support")
-    card = read_card(card_file(tmp_path / "card.json", "full_support", 0.9, 0.7))
+    card = card_of("full_support", 90, 70)
     text = str(needed_samples(run, card=card))
     # 0.9 + 0.7 - 1 = 0.6; 0.05 * 0.6, 0.05 / 0.6, 1 / 0.6^2
     assert "a true change of 0.05 shows as 0.030, and one of 0.083 shows as 0.05" in text
     assert "multiply the number of samples by 2.8" in text
 
 
-def test_by_a_judge_no_better_than_chance_no_true_change_shows(tmp_path: Path) -> None:
+def test_by_a_judge_no_better_than_chance_no_true_change_shows() -> None:
     run = result(scored([0.0, 1.0] * 10), "full_support")
-    card = read_card(card_file(tmp_path / "card.json", "full_support", 0.6, 0.4))
+    card = card_of("full_support", 60, 40)
     assert "no true change shows" in str(needed_samples(run, card=card))
 
 
-def test_a_card_is_not_used_for_scores_between_0_and_1(tmp_path: Path) -> None:
-    card = read_card(card_file(tmp_path / "card.json", "faithfulness", 0.9, 0.7))
+def test_a_card_is_not_used_for_scores_between_0_and_1() -> None:
+    card = card_of("faithfulness", 90, 70)
     [metric] = needed_samples(result(scored(SPREAD)), card=card).metrics
-    assert metric.rates is None
+    assert metric.accuracy is None
     assert "the card is not used" in metric.note
 
 
-def test_a_card_of_another_judge_is_refused(tmp_path: Path) -> None:
+def test_a_card_of_another_judge_is_refused() -> None:
     other = {**signature().judge, "sha256": "1" * 64}
-    card = read_card(card_file(tmp_path / "card.json", "faithfulness", 0.9, 0.7, judge=other))
-    assert "another judge" in said(InputError, needed_samples, result(scored(SPREAD)), card=card)
+    card = card_of("faithfulness", 90, 70, judge=other)
+    assert "judge.sha256" in said(InputError, needed_samples, result(scored(SPREAD)), card=card)
 
 
-def test_a_card_of_another_metric_is_refused(tmp_path: Path) -> None:
-    card = read_card(card_file(tmp_path / "card.json", "full_support", 0.9, 0.7))
+def test_a_card_of_another_metric_is_refused() -> None:
+    card = card_of("full_support", 90, 70)
     assert "the card is of full_support" in said(
         InputError, needed_samples, result(scored(SPREAD)), card=card
     )
 
 
 def test_a_file_that_is_no_card_is_refused(tmp_path: Path) -> None:
+    run = judged(tmp_path / "run", [0.9, 0.1] * 8)
     (tmp_path / "card.json").write_text("{}", encoding="utf-8")
-    assert "this is no card" in said(InputError, read_card, tmp_path / "card.json")
+    refused = CliRunner().invoke(commands, ["power", str(run), "--card", str(tmp_path / "card.json")])
+    assert isinstance(refused.exception, InputError)
+    assert "this is no card" in str(refused.exception)
 
 
 def test_the_command_prints_a_table_or_json(tmp_path: Path) -> None:

@@ -123,6 +123,20 @@ def test_a_short_answer_to_a_part_of_the_question_shows_nothing() -> None:
     assert found.accuracy.value == 1.0
 
 
+def test_a_short_answer_is_as_sure_as_its_least_statement() -> None:
+    listed: dict[str, Any] = {"statements": ["The mill was built in 1820.", "Ann Reed built the mill."]}
+    written: dict[str, Any] = {"answer": "The mill was built in 1820 by Ann Reed."}
+    replies = [written, listed, SUPPORTED, UNSUPPORTED, YES]
+    sample = {
+        "user_input": "When was it built, by whom?",
+        "response": REFUSAL,
+        "retrieved_contexts": CONTEXTS,
+    }
+    engine = FakeEngine(replies)
+    assert fake_judge(engine).score("unsupported_answer_rate", sample) == Score(0.0, 0.0)
+    engine.close()
+
+
 def test_a_refusal_in_the_judges_own_short_answer_is_none() -> None:
     assert judged(REFUSAL, {"answer": "The documents do not say it."}).accuracy.value == 1.0
 
@@ -131,8 +145,8 @@ def test_a_refusal_in_other_words_is_asked_about() -> None:
     # The statement; then whether the response gives, completes, lacks what is asked.
     found = judged("That lies beyond me.", UNSUPPORTED, NO, NO, YES, *CONTEXTS_LACK)
     assert found.accuracy.value == 1.0
-    # P(answered), and P(partly answered) x P(not supported).
-    assert found.unsupported.soft == pytest.approx(0.05 + 0.95 * 0.05 * 0.9)
+    # P(answered), and P(partly answered), of which nothing is supported.
+    assert found.unsupported.soft == pytest.approx(0.05 + 0.95 * 0.05)
     assert found.reasons[1] == "refused"
 
 

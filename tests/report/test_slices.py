@@ -77,6 +77,11 @@ def test_a_value_with_fewer_than_five_scored_samples_is_called_too_few(scored: i
     assert ("too few" in text) == is_few
 
 
+def test_the_name_of_a_column_is_shown_as_it_is() -> None:
+    text = sliced_table(run_of(["web"], [1.0], column="[bold]x[/]"), "[bold]x[/]")
+    assert any(line.startswith("[bold]x[/]") for line in text.splitlines())
+
+
 def test_of_many_values_the_20_most_frequent_are_shown_and_the_others_counted() -> None:
     values = [f"topic {i}" for i in range(25)] + [f"topic {i}" for i in range(5, 25)]
     sliced = slices_of(run_of(values, [1.0] * 45).samples, [METRIC], "source")

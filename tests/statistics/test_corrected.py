@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from localeval.statistics.corrected import (
-    cuts,
+    cut_score,
     post_stratified,
     ppi_estimate,
     ppi_mean,
@@ -103,16 +103,21 @@ def test_samples_of_groups_that_are_alike_make_the_interval_wider() -> None:
     )
 
 
-def test_a_run_that_is_judged_right_almost_everywhere_is_cut_at_its_lowest_fifth() -> None:
-    scores = np.linspace(0.55, 0.95, 101).tolist()
-    assert cuts(scores, 0.5, labels=50) == pytest.approx([0.63])
+def test_the_run_is_cut_so_that_as_much_is_below_as_people_call_wrong() -> None:
+    scores = np.linspace(0.0, 1.0, 101).tolist()
+    assert cut_score(scores, share_wrong=0.3) == pytest.approx(0.3)
 
 
-def test_from_100_labels_on_there_are_three_strata() -> None:
-    mostly_right = np.linspace(0.1, 1.0, 101).tolist()
-    assert cuts(mostly_right, 0.5, labels=100) == pytest.approx([0.28, 0.55])
-    mostly_wrong = np.linspace(0.0, 0.9, 101).tolist()
-    assert cuts(mostly_wrong, 0.5, labels=100) == pytest.approx([0.45, 0.72])
+def test_a_stratum_has_a_tenth_of_the_run_at_least() -> None:
+    scores = np.linspace(0.0, 1.0, 101).tolist()
+    assert cut_score(scores, share_wrong=0.0) == pytest.approx(0.1)
+    assert cut_score(scores, share_wrong=1.0) == pytest.approx(0.9)
+
+
+def test_equal_scores_are_not_cut_apart() -> None:
+    # Of the judge's verdicts 0 and 1, nine of ten are 0.
+    assert cut_score([0.0] * 90 + [1.0] * 10, share_wrong=0.2) == 1.0
+    assert cut_score([0.0] * 5 + [1.0] * 95, share_wrong=0.2) == 1.0
 
 
 def test_the_same_labels_give_the_same_numbers() -> None:

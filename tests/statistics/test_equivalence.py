@@ -117,7 +117,8 @@ def test_a_few_samples_that_all_agree_are_too_few_and_the_number_that_would_do_i
     found = equivalence(drawn_of(Flips(15, 0, 0, 15)), 0.5, 0.03)
     # 0.97 ** 99 is the first power of 0.97 below 0.05.
     assert (found.outcome, found.needed) == ("too few", 99)
-    assert equivalence(drawn_of(Flips(50, 0, 0, 50)), 0.5, 0.03).outcome == "equivalent"
+    assert equivalence(drawn_of(Flips(49, 0, 0, 49)), 0.5, 0.03).outcome == "too few"
+    assert equivalence(drawn_of(Flips(50, 0, 0, 49)), 0.5, 0.03).outcome == "equivalent"
 
 
 def test_a_shift_that_is_not_chance_is_different() -> None:

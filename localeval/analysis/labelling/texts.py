@@ -75,7 +75,7 @@ def texts_of(draw: LabelDraw, item: LabelItem) -> ItemTexts:
     response, thinks = strip_thinking(sample.response or "")
     reference = sample.reference if _reads_reference(draw.metric) else None
     contexts = sample.retrieved_contexts or []
-    decisions = [item.statement] if item.statement else decided_in(item.result.decisions(), "verdict")
+    decisions = [item.statement] if item.statement else _of_response(item)
     marks = [*_sentence_marks(item.statement), *_source_marks(decisions)]
     return ItemTexts(
         question=sample.user_input,
@@ -91,6 +91,12 @@ def texts_of(draw: LabelDraw, item: LabelItem) -> ItemTexts:
             _in_text(text, marks, ("retrieved_contexts", index)) for index, text in enumerate(contexts)
         ],
     )
+
+
+def _of_response(item: LabelItem) -> list[Decision]:
+    """Return the decisions about statements, and about sentences that were read."""
+    lists = item.result.decisions()
+    return [*decided_in(lists, "verdict"), *decided_in(lists, "sentence")]
 
 
 # A column, and the index of a context.
