@@ -1,6 +1,7 @@
 """A criterion of one's own becomes a question to the judge, a metric, and a part of the run that used it."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from localeval import METRICS, Criterion, InputError, Judge, compare, evaluate, 
 from localeval.analysis import card
 from localeval.metrics import register_criteria
 from localeval.options import Options
+from localeval.prompts import load_prompt
 from localeval.runs.verify import verify
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeEngine, assert_score, fake_judge
@@ -22,13 +24,25 @@ GRADE = Criterion(name="grade", question="How good is it?", levels=["Bad.", "Fai
 SAMPLE = {"id": "a", "user_input": "May I come?", "response": "Gladly."}
 
 
+# Of each neutral text in both orders: the judge leans to neither.
+NEUTRAL_CALLS = 4
+NEUTRAL = [{"verdict": 0.5}] * 2 * NEUTRAL_CALLS
+
+
 def judge_that_says(*answers: Any) -> Judge:
-    return fake_judge(FakeEngine(answers))
+    """A judge that leans to neither yes nor no, and then gives these answers."""
+    asks_yes_or_no = answers and "verdict" in answers[0]
+    return fake_judge(FakeEngine([*(NEUTRAL if asks_yes_or_no else ()), *answers]))
 
 
 def calls(judge: Judge) -> list[Any]:
+    """The calls about samples."""
     assert isinstance(judge.engine, FakeEngine)
-    return judge.engine.calls
+    return [call for call in judge.engine.calls if not any(text in call.context for text in _neutral_texts())]
+
+
+def _neutral_texts() -> list[str]:
+    return [text for code in ("en", "zh") for text in load_prompt("criterion", code).words.values()]
 
 
 def test_a_question_is_asked_in_both_orders_of_yes_and_no_and_averaged() -> None:
@@ -41,6 +55,40 @@ def test_a_question_is_asked_in_both_orders_of_yes_and_no_and_averaged() -> None
     yes_first, no_first = call.items
     assert yes_first.index('"yes"') < yes_first.index('"no"')
     assert no_first.index('"no"') < no_first.index('"yes"')
+
+
+def test_the_leaning_to_yes_that_neutral_texts_show_is_subtracted() -> None:
+    # Of neutral texts the judge says yes with 0.8 everywhere: log-odds of 4 to 1.
+    answers = [{"verdict": 0.8}] * 2 * NEUTRAL_CALLS + [{"verdict": 0.9}, {"verdict": 0.9}]
+    score = fake_judge(FakeEngine(answers)).score("polite", SAMPLE, criteria=[POLITE])
+    # 9 to 1, divided by 4 to 1, is 9 to 4.
+    assert score.soft == pytest.approx(9 / 13)
+    assert score.value == 1
+
+
+def test_a_yes_that_neutral_texts_get_as_surely_counts_as_no() -> None:
+    answers = [{"verdict": 0.8}] * 2 * NEUTRAL_CALLS + [{"verdict": 0.7}, {"verdict": 0.7}]
+    assert fake_judge(FakeEngine(answers)).score("polite", SAMPLE, criteria=[POLITE]).value == 0
+
+
+def test_a_no_to_neutral_texts_is_right_and_changes_nothing() -> None:
+    answers = [{"verdict": 0.1}] * 2 * NEUTRAL_CALLS + [{"verdict": 0.6}, {"verdict": 0.4}]
+    score = fake_judge(FakeEngine(answers)).score("polite", SAMPLE, criteria=[POLITE])
+    assert score.soft == pytest.approx(0.5)
+
+
+def test_neutral_texts_are_asked_about_once_for_all_samples_of_a_language(tmp_path: Path) -> None:
+    answers = [{"verdict": 0.8}] * 2 * NEUTRAL_CALLS + [{"verdict": 0.9}] * 4
+    judge = fake_judge(FakeEngine(answers))
+    samples = [SAMPLE, {"id": "b", "user_input": "May I come?", "response": "Surely."}]
+    result = evaluate(samples, ["polite"], judge, tmp_path / "run", criteria=[POLITE])
+    assert result["polite"].soft == pytest.approx(9 / 13)
+    lines = (tmp_path / "run" / "journal.jsonl").read_text(encoding="utf-8").splitlines()
+    names = [json.loads(line)["judgement"] for line in lines]
+    assert [name.endswith(".neutral") for name in names] == [True, False, False]
+    # The record of a sample has it, so that no model is needed.
+    assert json.loads(lines[1])["record"]["lean"] == pytest.approx(math.log(4))
+    assert rescore(tmp_path / "run", threshold=0.7)["polite"].value == 0
 
 
 def test_levels_are_asked_in_both_orders_and_each_is_averaged() -> None:
@@ -112,7 +160,8 @@ def test_a_column_that_is_no_text_is_shown_as_json() -> None:
 def test_a_chinese_sample_is_asked_in_chinese_where_the_criterion_has_it() -> None:
     both = Criterion(name="polite", question={"en": "Is it polite?", "zh": "有礼貌吗？"})
     chinese = {"user_input": "可以来吗？", "response": "当然可以，欢迎您来。"}
-    judge = judge_that_says(*[{"verdict": 0.9}] * 4)
+    answers = [{"verdict": 0.9}] * 2
+    judge = judge_that_says(*answers, *NEUTRAL, *answers)
     judge.score("polite", chinese, criteria=[both])
     judge.score("polite", SAMPLE, criteria=[both])
     in_chinese, in_english = calls(judge)
