@@ -67,14 +67,14 @@ def _run_with_kills(command: Sequence[str], folder: Path) -> bytes | None:
     full_command = [*command, "--ray", nodes.address, "-o", str(folder)]
     driver = subprocess.Popen(full_command)  # noqa: S603
     _wait_for(2, journal, driver)
-    os.kill(_workers()[0], signal.SIGKILL)
+    os.kill(_workers()[0], signal.Signals["SIGKILL"])
     print("   a worker was killed")
     _wait_for(4, journal, driver)
     nodes.remove_node(node, allow_graceful=False)
     nodes.add_node(num_cpus=1)
     print("   a node was killed, and another one came")
     _wait_for(6, journal, driver)
-    driver.send_signal(signal.SIGKILL)
+    driver.send_signal(signal.Signals["SIGKILL"])
     driver.wait()
     before = journal.read_bytes()
     print(f"   the driver was killed after {len(before.splitlines())} judgements, and started again")

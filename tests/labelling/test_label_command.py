@@ -181,11 +181,12 @@ def test_labels_of_another_draw_are_left_as_they_are(finished: Path) -> None:
     assert Path("labels.jsonl").read_bytes() == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 @pytest.mark.parametrize("name", ["page.html", "labels.jsonl"])
 def test_a_folder_that_cannot_be_written_is_one_sentence(finished: Path, tmp_path: Path, name: str) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
+    if os.access(closed, os.W_OK):
+        pytest.skip("root may write anywhere")
     assert "can't be written there" in refused("label", finished, "-o", closed / name)
 
 
