@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from localeval.statistics.groups import Values
 from localeval.statistics.intervals import mean_interval
-from localeval.statistics.rates import Values, jeffreys_draws, tail_points
+from localeval.statistics.rates import jeffreys_draws, tail_points
 
 # A stratum has at least this share of the run.
 _MIN_STRATUM = 0.1

@@ -13,6 +13,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from localeval.statistics.groups import Values, numbered, sums_by_group
+
 DRAWS = 2000
 MIN_KAPPA = 0.6
 """Lower end of kappa's interval from which two judges agree well enough to replace one another."""
@@ -24,7 +26,6 @@ _Z_ERROR = 1.645
 _Z_POWER = 1.282
 _EQUAL = 1e-9
 
-Values = npt.NDArray[np.float64]
 Outcome = Literal["equivalent", "different", "too few"]
 
 
@@ -204,8 +205,8 @@ def _redrawn(drawn: Drawn, cut: float, weights: Values) -> Values:
 
 def _sums_of_groups(by_sample: Values, groups: Sequence[int], generator: np.random.Generator) -> Values:
     """Return the sum of the rows of as many groups, drawn with replacement, for each draw."""
-    _, numbers = np.unique(np.asarray(groups), return_inverse=True)
-    number = int(numbers.max()) + 1
+    numbers, sizes = numbered(groups)
+    number = len(sizes)
     by_group = np.zeros((number, by_sample.shape[1]))
     np.add.at(by_group, numbers, by_sample)
     times = generator.multinomial(number, np.full(number, 1 / number), size=DRAWS)
@@ -249,8 +250,7 @@ def _shift_of(differences: Values, drawn: Drawn) -> Shift | None:
     if drawn.groups is None:
         error = _stratified_error(differences, drawn, mean)
     else:
-        _, numbers = np.unique(np.asarray(drawn.groups), return_inverse=True)
-        sums = np.bincount(numbers, weights=weights * (differences - mean))
+        sums, _ = sums_by_group(weights * (differences - mean), drawn.groups)
         error = math.sqrt(units / (units - 1) * float(sums @ sums))
     return Shift(mean, spread, error, units - 1)
 
@@ -303,8 +303,7 @@ def _effective_number(drawn: Drawn) -> float:
     """Return how many samples that count the same, or groups, would tell as much (Kish 1965)."""
     weights = drawn.weights
     if drawn.groups is not None:
-        _, numbers = np.unique(np.asarray(drawn.groups), return_inverse=True)
-        weights = np.bincount(numbers, weights=weights).astype(np.float64)
+        weights, _ = sums_by_group(weights, drawn.groups)
     return float(1 / (weights @ weights))
 
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
+
+from localeval.statistics.groups import Values, sums_by_group
 
 FLIPS = 9999
 # Numbers drawn at a time: 8 MB.
@@ -18,8 +19,6 @@ _EQUAL = 1e-9
 # Of more differences than this the signs of the largest ones are drawn. Each of the others is then at most
 # 3 % of the spread of the whole sum, so that the sum of the others may be drawn from the normal distribution.
 _MAX_DRAWN_SIGNS = 1000
-
-Values = npt.NDArray[np.float64]
 
 
 def mean_interval(
@@ -46,7 +45,7 @@ def mean_interval(
     data = np.asarray(values, dtype=np.float64)
     sizes = np.ones(len(data))
     if groups is not None:
-        sums, sizes = _by_group(data, groups)
+        sums, sizes = sums_by_group(data, groups)
         data = sums / sizes
     if len(data) < 2:
         return None
@@ -139,7 +138,7 @@ def differing(differences: Sequence[float], groups: Sequence[int] | None = None)
     """Return the differences other than 0, or the sums of groups; a sign changes no sum of 0."""
     data = np.asarray(differences, dtype=np.float64)
     if groups is not None:
-        data, _ = _by_group(data, groups)
+        data, _ = sums_by_group(data, groups)
     return data[np.abs(data) > _EQUAL]
 
 
@@ -159,15 +158,6 @@ def _drawn_sums(sizes: Values) -> Values:
     if len(rest):
         sums = sums + math.sqrt(float(rest @ rest)) * generator.standard_normal(FLIPS)
     return np.asarray(sums, dtype=np.float64)
-
-
-def _by_group(data: Values, groups: Sequence[int]) -> tuple[Values, Values]:
-    """Return the sum and the number of values of each group."""
-    # The groups are numbered anew, from 0 without gaps.
-    _, numbers = np.unique(np.asarray(groups, dtype=np.int64), return_inverse=True)
-    sums = np.bincount(numbers, weights=data)
-    sizes = np.bincount(numbers).astype(np.float64)
-    return np.asarray(sums), sizes
 
 
 def _batch_sizes(rows: int, width: int) -> Iterator[int]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from localeval.statistics.intervals import Values
+from localeval.statistics.groups import Values, sums_by_group
 
 LEVEL = 0.05
 POWER = 0.8
@@ -122,8 +122,7 @@ def standard_error(values: Sequence[float], groups: Sequence[int] | None = None)
         return None
     sums = data - data.mean()
     if groups is not None:
-        _, numbers = np.unique(np.asarray(groups, dtype=np.int64), return_inverse=True)
-        sums = np.asarray(np.bincount(numbers, weights=sums), dtype=np.float64)
+        sums, _ = sums_by_group(sums, groups)
     units = len(sums)
     if units < 2:
         return None

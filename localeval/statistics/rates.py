@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
+
+from localeval.statistics.groups import Values, numbered
 
 DRAWS = 20_000
 # Of the draws, beyond either end of an interval.
 TAIL = 0.025
 MAX_ERROR = 0.08
 """Standard error above which a share is too uncertain to be corrected by a judge's rates."""
-
-Values = npt.NDArray[np.float64]
 
 
 def clopper_pearson_lower(successes: float, trials: float, level: float = 0.95) -> float:
@@ -194,7 +193,7 @@ def correlation_within(values: Sequence[float], groups: Sequence[int]) -> float:
     1.0
     """
     data = np.asarray(values, dtype=np.float64)
-    numbers, sizes = _numbered(groups)
+    numbers, sizes = numbered(groups)
     samples = len(data)
     number_of_groups = len(sizes)
     if number_of_groups < 2 or number_of_groups == samples:
@@ -215,13 +214,7 @@ def design_effect(groups: Sequence[int], correlation: float) -> float:
     >>> design_effect([0, 1, 2], 0.5)
     1.0
     """
-    _, sizes = _numbered(groups)
+    _, sizes = numbered(groups)
     # The mean size of a sample's group.
     mean_size = float(sizes @ sizes) / float(sizes.sum())
     return 1 + (mean_size - 1) * correlation
-
-
-def _numbered(groups: Sequence[int]) -> tuple[npt.NDArray[np.intp], Values]:
-    """Number the groups from 0 without gaps; return the number of each value's group, and the sizes."""
-    _, numbers = np.unique(np.asarray(groups, dtype=np.int64), return_inverse=True)
-    return numbers, np.bincount(numbers).astype(np.float64)
