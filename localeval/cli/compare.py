@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,14 +15,13 @@ from localeval.analysis.compare_runs import RunsComparison, compare_runs
 from localeval.analysis.compare_slices import ComparedSlices, compare_slices
 from localeval.analysis.gates import Drop, Limits, drop_gates
 from localeval.cli.compare_by_judge import BY_JUDGE, compared_by_judge, is_question
-from localeval.cli.options import JSON
+from localeval.cli.options import JSON, print_json
 from localeval.cli.output_files import COMPARISON_PAGE, check_output_file
 from localeval.cli.runs import LIMITS, some_missed
 from localeval.errors import InputError
 from localeval.runs import folder
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import say
-from localeval.text.display import escaped_json
 
 
 class _Compare(click.Command):
@@ -133,4 +131,4 @@ def _show(
     found = comparison.to_dict()
     if slices:
         found["slices"] = [sliced.to_dict() for sliced in slices]
-    click.echo(escaped_json(json.dumps(found, ensure_ascii=False, indent=1)))
+    print_json(found)

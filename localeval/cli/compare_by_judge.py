@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,13 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from localeval.cli.options import JUDGE_OPTIONS, pop_options
+from localeval.cli.options import JUDGE_OPTIONS, pop_options, print_json
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.journal import JOURNAL
 from localeval.report.progress import live_line
 from localeval.runs import folder as run_folder
 from localeval.system.terminal import say
-from localeval.text.display import escaped_json
 
 # Both responses are shown to the judge alone; --under takes the run's embedder and classifier.
 _JUDGE_OPTIONS = [option for option in JUDGE_OPTIONS if option.name not in ("embedder", "classifier")]
@@ -94,9 +92,10 @@ def compared_by_judge(runs: Sequence[Path], as_json: bool, values: dict[str, Any
     else:
         _check_unused(("model",), "--prefer; --under names its judge itself")
         result = _under(runs, values, judge)
-    click.echo(
-        escaped_json(json.dumps(result.to_dict(), ensure_ascii=False, indent=1)) if as_json else result
-    )
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        click.echo(result)
     return True
 
 

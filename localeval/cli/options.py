@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, get_args, get_origin
 
@@ -14,6 +15,7 @@ from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 from localeval.options import ARITHMETIC, Options, option_fields, use_of
 from localeval.prompts.criteria import as_criteria
+from localeval.text.display import escaped_json
 
 
 def option(*names: str, **settings: Any) -> click.Option:
@@ -89,6 +91,12 @@ _METRICS: dict[str, Any] = {
     "help": "Metric names, separated by commas; may be given several times.",
 }
 JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, on lines of its own, with control characters escaped."""
+    click.echo(escaped_json(json.dumps(value, ensure_ascii=False, indent=1)))
+
 
 JUDGE = option(
     "--judge",

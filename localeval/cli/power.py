@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from localeval.cli.options import JSON, METRIC_NAMES
+from localeval.cli.options import JSON, METRIC_NAMES, print_json
 from localeval.runs import folder
-from localeval.text.display import escaped_json
 
 
 @click.command("power", params=[METRIC_NAMES, JSON])
@@ -59,6 +57,6 @@ def power_command(
         card=None if card is None else read_card(card)[0],
     )
     if as_json:
-        click.echo(escaped_json(json.dumps(found.to_dict(), ensure_ascii=False, indent=1)))
+        print_json(found.to_dict())
     else:
         click.echo(str(found))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
-from localeval.cli.options import EVALUATE_OPTIONS, JSON, pop_options
+from localeval.cli.options import EVALUATE_OPTIONS, JSON, pop_options, print_json
 from localeval.cli.reading import READ_OPTIONS, read_file, source_file
 from localeval.metrics import METRICS
 from localeval.metrics.needs import Overview, needed_columns, needs_of, overview
 from localeval.samples import ALIASES, Sample, Samples
-from localeval.text.display import escaped_json, join_some, printable, shorten
+from localeval.text.display import join_some, printable, shorten
 
 _SEED = [option for option in EVALUATE_OPTIONS if option.name == "seed"]
 _MAX_TEXT = 300  # characters of a text of the first sample
@@ -33,8 +32,7 @@ def samples_command(file: str | None, example: bool, as_json: bool, seed: int, *
     samples = read_file(source_file(file, example), seed, **reading)
     found = overview(samples)
     if as_json:
-        document = json.dumps(_as_dict(samples, found), indent=1, ensure_ascii=False)
-        click.echo(escaped_json(document))
+        print_json(_as_dict(samples, found))
         return
     for line in _lines(samples, found):
         click.echo(printable(line))
@@ -45,7 +43,7 @@ def metrics_command(as_json: bool) -> None:
     """`localeval samples FILE` shows which of them a file has the columns for."""
     if as_json:
         rows = [needs_of(metric) for metric in METRICS.values()]
-        click.echo(escaped_json(json.dumps(rows, indent=1, ensure_ascii=False)))
+        print_json(rows)
         return
     table = [["METRIC", "BY DEFAULT", "COLUMNS", "MODELS"]]
     for metric in METRICS.values():
