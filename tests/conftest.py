@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -13,6 +14,7 @@ from localeval import Judge, Result, evaluate
 from localeval.engine.engine import Engine
 from localeval.engine.settings import EngineSettings
 from localeval.system.offline import SWITCHES
+from tests import browser as chromium
 from tests.registries import registries_as_before
 from tests.steady import SteadyEngine, steady_judge
 from tests.tiny import write_tiny_model
@@ -29,6 +31,11 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("LOCALEVAL_LEDGER", str(tmp_path_factory.mktemp("data") / "ledger.json"))
         yield
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    yield from chromium.started()
 
 
 @pytest.fixture(autouse=True)

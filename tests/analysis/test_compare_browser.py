@@ -1,7 +1,5 @@
 """The page of a comparison in a real browser: headless Chromium, from a file, and nothing else."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,24 +7,11 @@ import pytest
 
 from localeval.analysis import compare_page
 from localeval.analysis.compare_runs import compare_runs
+from tests.browser import CHROMIUM, LONG
 from tests.finished_runs import result, scored
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-LONG = 300_000  # milliseconds: a busy machine is no fault
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=LONG)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

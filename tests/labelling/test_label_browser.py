@@ -1,8 +1,6 @@
 """The page on which people label, in a real browser: headless Chromium, from a file, and nothing else."""
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +12,10 @@ from localeval.analysis.labelling.page import PageOptions, label_page
 from localeval.analysis.labelling.people import Person, compare_people
 from localeval.labels.file import Labels, read_labels
 from localeval.text.display import printable_lines
+from tests.browser import CHROMIUM, LONG
 from tests.labelling.runs import mill, mills, mills_in, run_of
 from tests.labelling.test_label_serve import Served
 from tests.reports import HOSTILE
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-LONG = 300_000  # milliseconds: a busy machine is no fault
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
@@ -76,17 +72,6 @@ class Labeller:
 
     def values(self) -> list[float | None]:
         return [label.value for label in self.downloaded().labels]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=LONG)
-        yield chromium
-        chromium.close()
 
 
 def at_page(

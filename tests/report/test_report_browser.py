@@ -1,7 +1,6 @@
 """The report in a real browser, as a reader uses it: headless Chromium, from a file, and nothing else."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,10 @@ import pytest
 
 from localeval import Result
 from localeval.text.display import printable_lines
+from tests.browser import CHROMIUM, LONG
 from tests.reports import HOSTILE, hostile, large, small
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SCALE = int(os.environ.get("LOCALEVAL_REPORT_SAMPLES", "200"))
-LONG = 300_000  # milliseconds: a busy machine is no fault
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
@@ -45,17 +43,6 @@ class Reader:
 
     def ids(self) -> list[str]:
         return [name.strip() for name in self.page.locator("#list .opener b").all_inner_texts()]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=LONG)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture
