@@ -54,25 +54,28 @@ def _columns(context: str) -> list[list[str]]:
     piped = [line.strip("|").split("|") for line in lines if "|" in line and not _RULE.fullmatch(line)]
     if len(piped) > 1:
         return _bounded(_transposed(piped))
-    if _is_csv(lines):
-        return _bounded(_transposed(list(csv.reader(lines))))
+    rows = list(csv.reader(lines))
+    are_pairs = all(map(_PAIR.match, lines))
+    if _are_table(rows) and not are_pairs and not lines[0].endswith("."):
+        return _bounded(_transposed(rows))
     return _bounded(_values_by_name(lines))
 
 
-def _is_csv(lines: Sequence[str]) -> bool:
-    """Return whether three lines or more have the same number of commas, and the first ends no sentence."""
-    commas = {line.count(",") for line in lines}
-    return len(lines) > 2 and len(commas) == 1 and commas != {0} and not lines[0].endswith(".")
+def _are_table(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether there are three rows or more, all with the same number of cells, at least two."""
+    lengths = {*map(len, rows)}
+    return len(rows) > 2 and len(lengths) == 1 and lengths != {1}
 
 
 def _values_by_name(lines: Sequence[str]) -> list[list[str]]:
-    """Return the values of each name in lines of `name: value`."""
+    """Return the values of each name in lines of `name: value`, or of `thing, name: value`."""
     by_name: dict[str, list[str]] = {}
     for line in lines:
         for part in re.split("[;；]", line):
             pair = _PAIR.match(part)
             if pair:
-                by_name.setdefault(pair[1].strip(), []).append(pair[2].strip(" ,.。，"))
+                _, _, name = pair[1].rpartition(",")
+                by_name.setdefault(name.strip(), []).append(pair[2].strip(" ,.。，"))
     return list(by_name.values())
 
 

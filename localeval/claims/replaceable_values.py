@@ -17,6 +17,8 @@ from localeval.text.script import UNIFIED_HAN
 from localeval.text.word_lists import read_lists
 
 MAX_ALTERNATIVES = 6
+# Where further alternatives cost almost nothing, so this only bounds the time for a context that is full of names.
+MAX_CHEAP_ALTERNATIVES = 60
 CELL = "cell"
 _WORDS = read_lists("claims", "en")["values"]
 
@@ -37,12 +39,17 @@ _DATED = {
     "time": re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b"),
 }
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
-_UNIT = re.compile(rf"\s?(%|°[CF]?|[A-Za-z]{{1,15}}|[{UNIFIED_HAN}])")
+# A line ends a number: the word in the next line is no unit.
+_UNIT = re.compile(rf"[^\S\n]?(%|°[CF]?|[A-Za-z]{{1,15}}|[{UNIFIED_HAN}])")
 _CURRENCY = "$€£¥￥"
 _NO_UNIT = frozenset(_WORDS["no_units"].split())
-_NAME = re.compile(r"[A-Z][\w'’-]*(?: (?:(?:of|de|la|van|von|der|the) )?[A-Z][\w'’-]*){0,5}")
+_NAME = re.compile(r"(?<!\w)[A-Z][\w'’-]*(?: (?:(?:of|de|la|van|von|der|the) )?[A-Z][\w'’-]*){0,5}")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n|>*\"“(-])\s*$")
 _FIRST_WORDS = frozenset(_WORDS["first_words"].split())
+_MONTHS = frozenset(_WORDS["months"])
+_WORD = re.compile(r"\w+")
+# The words with a capital, and the spaces between them, at the end of a text: a name goes on behind them.
+_NAME_SO_FAR = re.compile(r"(?:[A-Z][\w'’-]*\s+)+$")
 
 
 @dataclass(frozen=True)
@@ -78,17 +85,48 @@ def replaceable_values(statement: str, question: str, contexts: Sequence[str]) -
     >>> replaceable_values("Basic costs 35 dollars.", "What does Basic cost?", [table])[0].value.text
     '35'
     """
+    return _replaceable_values(statement, question, contexts, MAX_ALTERNATIVES)
+
+
+def _replaceable_values(
+    statement: str, question: str, contexts: Sequence[str], number: int
+) -> list[Replaceable]:
+    """Return the values with up to `number` alternatives each."""
     columns = columns_by_cell(tuple(contexts))
     known = _context_values(tuple(contexts))
     joined = "\n".join(contexts)
     found: list[Replaceable] = []
     for cell in _cells(statement, columns):
         if cell.text not in question and _is_free(cell, found):
-            found += _replaceable(cell, columns[cell.text], question)
+            found += _replaceable(cell, columns[cell.text], question, number)
     for value in [*_dated_and_numbers(statement), *_names(statement, in_statement=True)]:
         if value.text not in question and value.text in joined and _is_free(value, found):
-            found += _replaceable(value, _of_kind(value, known), question)
+            found += _replaceable(value, _of_kind(value, known), question, number)
     return sorted(found, key=lambda item: item.value.start)
+
+
+def anchored_values(sentence: str, question: str, contexts: Sequence[str]) -> list[Replaceable]:
+    """Return the values of `sentence` that its words before them tie to something, in order.
+
+    They are those of `replaceable_values`, with all alternatives, but for values with which the sentence
+    opens, or which only small words precede. Such a value tells what the sentence is about: that another one
+    would have been as likely there does not make it wrong.
+
+    >>> text = "Ann Lee led the mill from 1820. Bert Roe led it from 1851."
+    >>> [(r.value.text, r.alternatives) for r in anchored_values("Ann Lee led it from 1851.", "", [text])]
+    [('1851', ('1820',))]
+    """
+    return [
+        item
+        for item in _replaceable_values(sentence, question, contexts, MAX_CHEAP_ALTERNATIVES)
+        if _is_anchored(sentence[: item.value.start])
+    ]
+
+
+def _is_anchored(before: str) -> bool:
+    """Return whether a text before a value has a word that is neither a small one nor a part of its name."""
+    words = _WORD.findall(_NAME_SO_FAR.sub("", before))
+    return any(word.lower() not in _NO_UNIT and word not in _FIRST_WORDS for word in words)
 
 
 def _cells(statement: str, columns: Mapping[str, Sequence[str]]) -> Iterator[Value]:
@@ -103,8 +141,8 @@ def _is_free(value: Value, found: Sequence[Replaceable]) -> bool:
     return all(value.end <= other.value.start or value.start >= other.value.end for other in found)
 
 
-def _replaceable(value: Value, candidates: Sequence[str], question: str) -> list[Replaceable]:
-    """Return the value with its alternatives among the candidates; an empty list without any.
+def _replaceable(value: Value, candidates: Sequence[str], question: str, number: int) -> list[Replaceable]:
+    """Return the value with up to `number` alternatives among the candidates; an empty list without any.
 
     A name of the question is no alternative: the statement is about it.
     """
@@ -112,7 +150,7 @@ def _replaceable(value: Value, candidates: Sequence[str], question: str) -> list
     alternatives = [text for text in others if text not in question or value.kind != "name"]
     if not alternatives:
         return []
-    return [Replaceable(value, tuple(alternatives[:MAX_ALTERNATIVES]))]
+    return [Replaceable(value, tuple(alternatives[:number]))]
 
 
 def _differs(text: str, other: str) -> bool:
@@ -189,11 +227,17 @@ def _names(text: str, *, in_statement: bool) -> Iterator[Value]:
     ['Ann Lee of Arl']
     """
     for match in _NAME.finditer(text):
+        if match[0] in _MONTHS:
+            continue
         begins = _SENTENCE_START.search(text, max(0, match.start() - 8), match.start())
         if begins and " " not in match[0]:
             continue
+        first, _, others = match[0].partition(" ")
         # "The Basic" begins a sentence: its first word has its capital from there.
-        if begins and in_statement and match[0].partition(" ")[0] in _FIRST_WORDS:
+        if begins and first in _FIRST_WORDS:
+            if in_statement:
+                continue
+            yield Value(others, match.end() - len(others), match.end(), "name")
             continue
         yield Value(match[0], *match.span(), "name")
 

@@ -31,6 +31,9 @@ class AbsentEngine(TreeEngine):
     def likelihood(self, *_: Any) -> NoReturn:
         self._refuse()
 
+    def compare(self, *_: Any) -> NoReturn:
+        self._refuse()
+
     def close(self) -> None:
         """Do nothing: there is no model to free."""
 

@@ -154,3 +154,45 @@ def split_windows(pieces: Sequence[str], sizes: Sequence[int], room: int) -> lis
             f"{sum(sizes)} tokens of context, {room} fit a window, {MAX_WINDOWS} windows at most"
         )
     return windows
+
+
+class Difference(NamedTuple):
+    """Where a text first differs from a variant: the index of the token, and the token of each there."""
+
+    place: int
+    token: int
+    other: int
+
+
+def first_difference(tokens: Sequence[int], others: Sequence[int]) -> Difference:
+    """Return the first difference of two texts.
+
+    Raises ValueError where they differ at the first token, or one is the beginning of the other.
+
+    >>> first_difference([5, 6, 7], [5, 8])
+    Difference(place=1, token=6, other=8)
+    """
+    for place, (token, other) in enumerate(zip(tokens, others, strict=False)):
+        if token != other and place > 0:
+            return Difference(place, token, other)
+        if token != other:
+            break
+    raise ValueError("the texts differ at the first token, or not at all")
+
+
+def with_few_outputs(tokens: Sequence[BatchToken], size: int, outputs: int) -> list[list[BatchToken]]:
+    """Split tokens into batches of at most `size`, in each of which at most `outputs` need logits.
+
+    >>> batch = [BatchToken(0, i, (1,), True) for i in range(5)]
+    >>> [len(part) for part in with_few_outputs(batch, size=4, outputs=2)]
+    [2, 2, 1]
+    """
+    parts: list[list[BatchToken]] = []
+    left = 0
+    for token in tokens:
+        if not parts or len(parts[-1]) == size or left < token.needs_logits:
+            parts.append([])
+            left = outputs
+        parts[-1].append(token)
+        left -= token.needs_logits
+    return parts

@@ -7,7 +7,7 @@ decoded after it in batches of n_batch, and the items follow in chunks that depe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import accumulate
@@ -19,7 +19,15 @@ import numpy.typing as npt
 from pydantic import BaseModel
 
 from localeval.engine.architectures import Architecture, find_architecture
-from localeval.engine.batching import BatchToken, Node, build_tree, chunks, count_beyond
+from localeval.engine.batching import (
+    BatchToken,
+    Node,
+    build_tree,
+    chunks,
+    count_beyond,
+    first_difference,
+    with_few_outputs,
+)
 from localeval.engine.interface import EngineError, Likelihood, Reply, TokenUsage, TokenValues, TreeEngine
 from localeval.engine.memory import model_bytes
 from localeval.engine.settings import EngineSettings
@@ -239,7 +247,8 @@ class Engine(TreeEngine):
         # Checks that they fit.
         chunks([len(item_tokens)], [0], len(context_tokens), self.settings.n_ctx, 1)
         with self._decoding():
-            if self._in_cache != (layer, context_tokens):
+            # What all layers have computed serves the lower ones as well.
+            if self._in_cache not in ((layer, context_tokens), (None, context_tokens)):
                 llama.clear()
                 llama.states(_batch(context_tokens, 0, CONTEXT), node)
                 self._count(read=len(context_tokens))
@@ -297,6 +306,41 @@ class Engine(TreeEngine):
             logs = tuple(following[n][token] for n, token in zip(path, tokens, strict=True))
             results.append(Likelihood(logs))
         return results
+
+    def compare(self, context: str, item: str, variants: Sequence[str]) -> list[float]:
+        context_tokens = self.tokens(context)
+        item_tokens = self.tokens(item)
+        # Checks that they fit.
+        chunks([len(item_tokens)], [0], len(context_tokens), self.settings.n_ctx, 1)
+        differences = [first_difference(item_tokens, self.tokens(variant)) for variant in variants]
+        if not differences:
+            return []
+        llama = self.llama
+        with self._decoding():
+            if self._in_cache != (None, context_tokens):
+                llama.clear()
+                llama.decode(_batch(context_tokens, 0, CONTEXT))
+                self._count(context=len(context_tokens))
+                self._in_cache = (None, context_tokens)
+            # The logits of the token before a difference tell what may stand there.
+            places = frozenset(difference.place - 1 for difference in differences)
+            with self._item_sequences(1):
+                logits = self._logits_at(places, item_tokens, len(context_tokens))
+        return [
+            float(logits[place - 1][token]) - float(logits[place - 1][other])
+            for place, token, other in differences
+        ]
+
+    def _logits_at(self, places: Set[int], tokens: Sequence[int], start: int) -> dict[int, Logits]:
+        """Decode the tokens up to the last of `places`; return the logits of the token at each of them."""
+        batch = [
+            BatchToken(token, start + i, (1,), i in places) for i, token in enumerate(tokens[: max(places) + 1])
+        ]
+        self._count(items=len(batch))
+        found = []
+        for part in with_few_outputs(batch, self.settings.n_batch, self.settings.width):
+            found += [logits.copy() for logits in self.llama.decode(part)]
+        return dict(zip(sorted(places), found, strict=True))
 
     @contextmanager
     def _item_sequences(self, n: int) -> Iterator[None]:

@@ -64,3 +64,29 @@ def test_one_value_written_in_two_ways_is_no_alternative() -> None:
 def test_a_cell_is_found_as_a_whole_word_only() -> None:
     table = "| Item | Number |\n|---|---|\n| A | 1 |\n| B | 2 |"
     assert alternatives("It was built in 12 days.", table) == {}
+
+
+def test_a_csv_table_may_have_cells_with_commas_in_quotes() -> None:
+    table = 'Museum,Visitors,Town\nKite,"7,200 visitors",Wexley\nLace,"18,500 visitors",Torrin'
+    assert alternatives("The museum is in Torrin.", table) == {"Torrin": ("Wexley",)}
+
+
+def test_lines_that_name_thing_and_attribute_are_columns_by_attribute() -> None:
+    lines = "Marit, home port: Skell\nMarit, in service since: 1954\nOrla, home port: Bergen\nOrla, in service since: 1976"
+    assert alternatives("It lies in Bergen.", lines) == {"Bergen": ("Skell",)}
+    assert alternatives("It has been in service since 1976.", lines) == {"1976": ("1954",)}
+
+
+def test_the_unit_of_a_number_does_not_stand_in_the_next_line() -> None:
+    text = "The Marit was built in 1954\nThe Orla was built in 1976"
+    assert alternatives("The Marit was built in 1976.", text) == {"1976": ("1954",)}
+
+
+def test_a_capital_within_a_word_begins_no_name() -> None:
+    text = "Connect the iPhone or the iPod. The Zune came later."
+    assert alternatives("Connect the iPhone.", text) == {}
+
+
+def test_a_name_that_opens_a_sentence_of_the_contexts_is_compared_without_its_article() -> None:
+    text = "The Rose Mill was sold to the Corn Mill. The Wind Mill burnt down."
+    assert alternatives("It was sold to the Wind Mill.", text) == {"Wind Mill": ("Rose Mill", "Corn Mill")}

@@ -58,3 +58,50 @@ def test_a_text_that_does_not_fit_is_refused_before_anything_is_decoded(tiny: En
     with pytest.raises(ContextTooLong):
         tiny.likelihood("word " * 3000, [" Yes."])
     assert tiny.spent.total == before.total
+
+
+CONTEXT_TEXT = "Context:\nThe mill on the Arl was built in 1820, of brick. The barn was built in 1851."
+ITEM = "\n\nQuestion: When?\nResponse: In 1820. The barn is of 1851."
+
+
+def test_a_comparison_is_the_difference_of_two_log_probabilities_at_the_first_token_that_differs(
+    tiny: Engine,
+) -> None:
+    variant = ITEM.replace("In 1820", "In 1851")
+    [margin] = tiny.compare(CONTEXT_TEXT, ITEM, [variant])
+    stated, other = tiny.likelihood(CONTEXT_TEXT, [ITEM, variant])
+    place = next(i for i, (a, b) in enumerate(zip(stated.tokens, other.tokens, strict=True)) if a != b)
+    assert margin == pytest.approx(stated.tokens[place] - other.tokens[place], abs=0.05)
+
+
+def test_comparisons_have_the_same_bits_again_and_after_other_work(tiny: Engine) -> None:
+    variants = [ITEM.replace("1820", "1851"), ITEM.replace("of 1851", "of 1820"), ITEM.replace("In", "Of")]
+    together = tiny.compare(CONTEXT_TEXT, ITEM, variants)
+    tiny.read("Context:\nAnother.", "Response", 0)
+    assert tiny.compare(CONTEXT_TEXT, ITEM, variants) == together
+    assert together[0] != 0.0
+
+
+def test_states_have_the_same_bits_behind_a_comparison_and_cost_no_context(tiny: Engine) -> None:
+    tiny.read("Context:\nAnother.", "Response", 0)
+    alone = tiny.read(CONTEXT_TEXT, ITEM, 0)
+    tiny.read("Context:\nAnother.", "Response", 0)
+    tiny.compare(CONTEXT_TEXT, ITEM, [ITEM.replace("1820", "1851")])
+    before = tiny.spent
+    behind = tiny.read(CONTEXT_TEXT, ITEM, 0)
+    assert np.array_equal(alone.values, behind.values)
+    assert tiny.spent.since(before).read == tiny.count(ITEM)
+
+
+def test_a_comparison_with_more_places_than_a_call_has_outputs_is_as_the_same_in_parts(tiny: Engine) -> None:
+    numbers = [str(1000 + i) for i in range(3 * tiny.settings.width)]
+    item = "\n\nResponse: " + " ".join(numbers)
+    variants = [item.replace(number, "7" + number[1:]) for number in numbers]
+    together = tiny.compare(CONTEXT_TEXT, item, variants)
+    assert together[:5] == pytest.approx(tiny.compare(CONTEXT_TEXT, item, variants[:5]), abs=0.05)
+
+
+def test_nothing_is_computed_without_a_variant(tiny: Engine) -> None:
+    before = tiny.spent
+    assert tiny.compare(CONTEXT_TEXT, ITEM, []) == []
+    assert tiny.spent == before
