@@ -62,6 +62,13 @@ _Path = Annotated[str, BeforeValidator(_path_text)]
 _Prompts = Mapping[str, Mapping[Literal["en", "zh"], _Path]]
 
 
+def _check_stored_prompt(judgement: str, text: object) -> None:
+    """Raise InputError where the prompt that was stored with a run is not the text of a prompt file."""
+    if not isinstance(text, str) or not is_prompt_text(text):
+        shown = shorten(repr(text), 60)
+        raise InputError(f"the prompt of {shorten(judgement)} is {shown}, and not its text")
+
+
 @plain_dataclass(frozen=True)
 class Use:
     """Where an option counts, as a part of its field's type.
@@ -177,19 +184,16 @@ class Options(Settings):
 
         >>> Options.check_stored({"calibration": "none", "head": "auto"})
         """
-        texts = {name: options.get(name, "auto") for name in ("calibration", "head")}
-        for name, text in texts.items():
+        for name in ("calibration", "head"):
+            text = options.get(name, "auto")
             if not isinstance(text, str) or not _is_text_of_file(text):
                 raise InputError(f"{name} is {shorten(repr(text), 60)}, and not the text of a file")
         for criterion in options.get("criteria") or ():
             if isinstance(criterion, str):
                 raise InputError(f"a criterion is {shorten(repr(criterion), 60)}, and not its fields")
-        prompts = options.get("prompts") or {}
-        for judgement, by_language in prompts.items():
+        for judgement, by_language in (options.get("prompts") or {}).items():
             for text in by_language.values():
-                if not isinstance(text, str) or not is_prompt_text(text):
-                    shown = shorten(repr(text), 60)
-                    raise InputError(f"the prompt of {shorten(judgement)} is {shown}, and not its text")
+                _check_stored_prompt(judgement, text)
 
     def prompt(self, name: str, language: str) -> Prompt:
         """Load the prompt to use for texts in a language: the caller's, else the built-in one.

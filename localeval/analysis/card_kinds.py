@@ -140,12 +140,11 @@ class LabelledSamples(LabelKind[JudgedSample]):
         groups = [group(item.row) for item in items]
         draws = agreement.Bootstrap(item_labels, groups)
         fold_numbers = agreement.folds(item_labels, groups)
+        names = [name for name in items[0].scores if all(name in item.scores for item in items)]
         baseline = self._metric.baseline
         baseline_scores = [item.scores[baseline] for item in items]
         results = {}
-        for name in items[0].scores:
-            if not all(name in item.scores for item in items):
-                continue
+        for name in names:
             scores = [item.scores[name] for item in items]
             # Curves of different folds give no common order, so only pairs within a fold are compared.
             fit_folds = [item.fold for item in items] if name.endswith(REFITTED) else None
@@ -278,11 +277,14 @@ class LabelledSentences(LabelKind[JudgedRow]):
     def _of_scores(self, items: Sequence[JudgedRow], scores: list[list[float]]) -> dict[str, list[float]]:
         row_labels = [item.labels for item in items]
         groups = [group(item.row) for item in items]
-        # Probabilities depend on the question, and so does the overlap: divide each by the row's highest.
-        relative = [[score / (max(row) or 1) for score in row] for row in scores]
+        relative = []
+        for row in scores:
+            # Probabilities depend on the question, and so does the overlap: divide each by the row's highest.
+            highest = max(row) or 1
+            relative.append([score / highest for score in row])
         return {
             "macro_f1": agreement.cross_validated_f1(row_labels, relative, groups, self._options.seed),
-            "auroc_within": [_auroc(y, row) for y, row in zip(row_labels, scores, strict=True)],
+            "auroc_within": [_auroc(labels, row) for labels, row in zip(row_labels, scores, strict=True)],
         }
 
 

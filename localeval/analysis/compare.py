@@ -327,7 +327,11 @@ class _Pairs:
 
     def count(self, first: str = "", second: str = "") -> int:
         """Count the pairs with these statuses; "" is any."""
-        return sum(count for (a, b), count in self.statuses.items() if first in ("", a) and second in ("", b))
+        return sum(
+            count
+            for (status_a, status_b), count in self.statuses.items()
+            if first in ("", status_a) and second in ("", status_b)
+        )
 
 
 def _collect(first: Result, second: Result, pairs: Mapping[str, _Pairs]) -> tuple[list[str], int]:

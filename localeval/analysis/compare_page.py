@@ -159,9 +159,12 @@ def _ticks(row: Sequence[MetricInRun]) -> list[float]:
 
     They are 0.1 apart, or 0.2 where the intervals reach far.
     """
-    ends = [
-        end for in_run in row for end in (in_run.mean.value, *(in_run.mean.interval or ())) if end is not None
-    ]
+    ends: list[float] = []
+    for in_run in row:
+        if in_run.mean.value is not None:
+            ends.append(in_run.mean.value)
+        if in_run.mean.interval is not None:
+            ends += in_run.mean.interval
     if not ends:
         ends = [0.0, 1.0]
     step = 1 if max(ends) - min(ends) <= _MAX_FINE_RANGE else 2

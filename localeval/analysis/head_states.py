@@ -141,6 +141,18 @@ def _check_number(answers: Sequence[Labelled], what: str, minimum: int, min_of_e
     check_groups(right, f"{what} with label 1", where)
 
 
+def _span_of(mark: object) -> tuple[int, int] | None:
+    """Return the start and end of a mark; None where it is no object with both as whole numbers."""
+    if not isinstance(mark, dict):
+        return None
+    start = mark.get("start")
+    end = mark.get("end")
+    # Not isinstance: True is no place of a text.
+    if type(start) is not int or type(end) is not int:
+        return None
+    return start, end
+
+
 def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
     """Return the `hallucination_spans` of the sample, as offsets in the judged part of its response.
 
@@ -153,8 +165,8 @@ def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
     # The length of the model's reasoning, which is not judged.
     offset = (sample.response or "").rfind(text)
     marks = value if isinstance(value, list) else [value]
-    pairs = [(mark.get("start"), mark.get("end")) for mark in marks if isinstance(mark, dict)]
-    spans = tuple((start - offset, end - offset) for start, end in pairs if type(start) is type(end) is int)
+    in_response = [span for span in map(_span_of, marks) if span is not None]
+    spans = tuple((start - offset, end - offset) for start, end in in_response)
     is_inside = offset >= 0 and all(0 <= start <= end <= len(text) for start, end in spans)
     if len(spans) < len(marks) or (spans and not is_inside):
         raise InputError(

@@ -167,6 +167,13 @@ def marked_rows(samples: Sequence[Sample], number: int, where: str) -> list[Samp
     return rows
 
 
+def _are_labelled(texts: object, labels: object) -> bool:
+    """Return whether these are two lists of one length, at least one, the second of 1 and 0."""
+    if not isinstance(texts, list) or not isinstance(labels, list):
+        return False
+    return 0 < len(texts) == len(labels) and all(value in (0, 1) for value in labels)
+
+
 def marked_sentences(row: Sample, where: str = "the samples") -> list[LabelledSentence]:
     """Find the row's `sentences` in its contexts, in order, with their `sentence_labels`.
 
@@ -176,8 +183,7 @@ def marked_sentences(row: Sample, where: str = "the samples") -> list[LabelledSe
     location = f"{where}: row {shorten(row.id, 40)}"
     texts = user_column(row, "sentences")
     labels = user_column(row, "sentence_labels")
-    are_lists = isinstance(texts, list) and isinstance(labels, list)
-    if not (are_lists and 0 < len(texts) == len(labels) and all(value in (0, 1) for value in labels)):
+    if not _are_labelled(texts, labels):
         raise InputError(
             f"{location} needs sentences and sentence_labels, lists of one length, for --sentences, with 1 "
             "or 0 for each sentence; add them."

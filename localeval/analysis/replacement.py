@@ -409,6 +409,14 @@ class _Pair:
     stratum: int
     group: int
 
+    @property
+    def has_old(self) -> bool:
+        return self.old.value is not None
+
+    @property
+    def has_new(self) -> bool:
+        return self.new.value is not None
+
 
 def _pairs_of(metric: str, before: Result, after: Result, plan: _Draw) -> list[_Pair]:
     groups = GroupNumbers()
@@ -426,17 +434,11 @@ def _replaced(
 ) -> Replaced | None:
     """Compare the scores of a metric by both judges; None where no sample was scored by both."""
     pairs = _pairs_of(metric, before, after, plan)
-    both = [pair for pair in pairs if pair.old.value is not None and pair.new.value is not None]
+    both = [pair for pair in pairs if pair.has_old and pair.has_new]
     if not both:
         return None
-    groups = shared_groups([pair.group for pair in both])
-    drawn = Drawn(
-        old=np.array([pair.old.value for pair in both], dtype=np.float64),
-        new=np.array([pair.new.value for pair in both], dtype=np.float64),
-        strata=np.array([pair.stratum for pair in both], dtype=np.int64),
-        sizes=np.array(plan.sizes[metric], dtype=np.float64),
-        groups=groups,
-    )
+    drawn = _drawn_of(both, plan.sizes[metric])
+    groups = drawn.groups
     weights = drawn.weights
     shares = flips_at(drawn, cut, weights)
     counts = [round(count) for count in flips_at(drawn, cut, np.ones(len(both)))]
@@ -463,15 +465,30 @@ def _replaced(
         mcnemar=mcnemar(yes_to_no, no_to_yes)[1] if drawn.is_evenly_drawn and groups is None else None,
         outcome=found.outcome,
         needed=found.needed,
-        stopped=sum(pair.old.value is not None and pair.new.value is None for pair in pairs),
-        started=sum(pair.old.value is None and pair.new.value is not None for pair in pairs),
+        stopped=sum(pair.has_old and not pair.has_new for pair in pairs),
+        started=sum(pair.has_new and not pair.has_old for pair in pairs),
         groups=None if groups is None else len(set(groups)),
         changed=_changed_most(both),
     )
 
 
+def _drawn_of(pairs: Sequence[_Pair], sizes: Sequence[int]) -> Drawn:
+    """Return the values of pairs that both judges scored; `sizes` are those of the strata."""
+    return Drawn(
+        old=np.array([pair.old.value for pair in pairs], dtype=np.float64),
+        new=np.array([pair.new.value for pair in pairs], dtype=np.float64),
+        strata=np.array([pair.stratum for pair in pairs], dtype=np.int64),
+        sizes=np.array(sizes, dtype=np.float64),
+        groups=shared_groups([pair.group for pair in pairs]),
+    )
+
+
 def _changed_most(pairs: Sequence[_Pair]) -> tuple[str, ...]:
     """Return the ids of the samples whose value changed most, the largest change first."""
-    changes = [(abs((pair.new.value or 0.0) - (pair.old.value or 0.0)), pair.id) for pair in pairs]
-    ordered = sorted(changes, key=lambda change: -change[0])
-    return tuple(sample_id for size, sample_id in ordered[:MAX_CHANGED] if size > 0)
+
+    def change(pair: _Pair) -> float:
+        return abs((pair.new.value or 0.0) - (pair.old.value or 0.0))
+
+    # Of equal changes the first ones come first.
+    ordered = sorted(pairs, key=change, reverse=True)
+    return tuple(pair.id for pair in ordered[:MAX_CHANGED] if change(pair) > 0)

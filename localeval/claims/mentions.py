@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 
 from localeval.text.citation_marks import FORMS as CITATION_MARKS
+from localeval.text.citation_marks import FORMS_BEHIND_WORDS as RAISED_MARKS
 from localeval.text.script import UNIFIED_HAN
 from localeval.text.word_lists import read_lists
 
@@ -40,20 +41,12 @@ _SOURCE_NAME = (
 )
 _FORMS = (
     CITATION_MARKS,
-    # A link.
-    r"\[\[?\^?[0-9]{1,3}\]?\]\([^()\s]{1,300}\)",
-    # Of a chat model or a RAG system; a year in brackets is an editor's word.
-    r"[\[【]\s*(?:citation|ref|source|chunk|doc|id|s)s?[\s:：#_]*\^?[0-9][0-9,;、:\s–-]*\^?"
-    r"(?:†[^\]】\n]{0,80})?[\]】]",
-    r"[\[【]\s*\^?[0-9]{1,3}(?![0-9])(?:[,;、:\s–-]{1,3}[0-9]{1,3}(?![0-9])){0,50}\s*\^?"
-    r"(?:†[^\]】\n]{0,80})?[\]】]",
+    RAISED_MARKS,
     # A named source in brackets.
     rf"[\[【(（]\s*(?:{_FILE_OR_PAGE}|(?:{_ENGLISH['source_labels']}|{_CHINESE['source_labels']})"
     rf"\s*[:：]\s*{_SOURCE_NAME})[\]】)）]",
-    # Footnotes.
-    r"##[0-9]{1,3}\$\$",
+    # Of a unit, which is no value: m², m<sup>2</sup>; but for a power of ten.
     r"(?<!10)<sup>[^<>\n]{1,9}</sup>",
-    r"(?:^|(?<=\S))\s?\{[0-9]{1,2}\}(?=\s*(?:[.,;:。，；：\n]|\Z))",
     r"(?<!(?<![0-9])10)(?:[⁰¹²³⁴-⁹])+",
     # A circled number, but for a grade or a class: ⑤级.
     rf"[①-⑳](?!{_CHINESE['grades']})",

@@ -26,7 +26,8 @@ class Vocabulary:
     def __init__(self, text: str) -> None:
         text = plain_letters(text)
         self.terms = terms(text)
-        self._initials = "".join(word[0] for word in TERM.findall(text) if word.lower() not in STOP).lower()
+        words = [word for word in TERM.findall(text) if word.lower() not in STOP]
+        self._initials = "".join(word[0] for word in words).lower()
         self._characters = frozenset("".join(self.terms))
         self._by_start: dict[str, list[str]] = {}
         self._by_end: dict[str, list[str]] = {}

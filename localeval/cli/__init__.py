@@ -176,7 +176,9 @@ def _say_usage(error: click.ClickException) -> None:
 
 def _resume_hint(words: Sequence[str]) -> str:
     """Return a sentence on how an interrupted command goes on; "" for one that keeps no work."""
-    command = " ".join(words[:2]) if words[:1] == ["models"] else " ".join(words[:1])
+    # `models fetch` is a command of two words.
+    length = 2 if words[:1] == ["models"] else 1
+    command = " ".join(words[:length])
     if command not in _RESUMABLE or "--plan" in words:
         return ""
     full_command = printable(shlex.join(["localeval", *words]))

@@ -79,7 +79,8 @@ def compared_by_judge(runs: Sequence[Path], as_json: bool, values: dict[str, Any
     Raises InputError for both, and for an option that is of use with one of them only.
     """
     judge = pop_options(values, _JUDGE_OPTIONS)
-    prefer, under = values["prefer"], values["under"]
+    prefer = values["prefer"]
+    under = values["under"]
     if prefer is None and under is None:
         _check_unused(("sample", "margin", "cut", "quiet", *judge), "--prefer or --under")
         return False

@@ -25,6 +25,7 @@ from localeval.report.progress import live_line
 from localeval.report.text import language_warnings, notes_on_texts
 from localeval.runs.evaluate import evaluate, metrics_for, missing_models, plan
 from localeval.runs.folder import REPORT, RESULTS, check_default
+from localeval.runs.plan import Plan
 from localeval.runs.pool import threads_each
 from localeval.runs.result import Result
 from localeval.samples import Samples, read_samples
@@ -106,10 +107,7 @@ def evaluate_command(
         if metrics is None and output is None:
             _check_metrics_left_out(folder, samples, selected, loaded, options)
         if plan_only:
-            run_plan = plan(samples, metrics, loaded, folder, parallel["shard"], **options)
-            click.echo(json.dumps(run_plan.to_dict(), indent=1) if as_json else str(run_plan))
-            if not run_plan.fits:
-                sys.exit(2)
+            _show_plan(plan(samples, metrics, loaded, folder, parallel["shard"], **options), as_json)
             return
         with live_line(quiet) as line:
             watch = None if quiet else line
@@ -129,6 +127,18 @@ def evaluate_command(
     say(f"report: {folder / REPORT}")
     gates.enforce(result)
     exit_unless_scored(result)
+    _exit_unless_certified(result)
+
+
+def _show_plan(run_plan: Plan, as_json: bool) -> None:
+    """Print a plan; exit 2, as the run would, where the judge does not fit into memory."""
+    click.echo(json.dumps(run_plan.to_dict(), indent=1) if as_json else str(run_plan))
+    if not run_plan.fits:
+        sys.exit(2)
+
+
+def _exit_unless_certified(result: Result) -> None:
+    """Exit 1 if a certificate that the run requires does not hold for all of it."""
     if not all(stamp.holds for stamp in result.certificates):
         say("the judge is not certified for all of this run; the reasons are above")
         sys.exit(1)

@@ -121,8 +121,7 @@ class Gates:
         lower_bounds = [Bound.read(text) for text in fail_under]
         upper_bounds = [Bound.read(text, over=True) for text in fail_over]
         self._bounds = [*lower_bounds, *upper_bounds]
-        self._drops = [Drop.read(text) for text in fail_on_drop if Drop.is_one(text)]
-        runs = [text for text in fail_on_drop if not Drop.is_one(text)]
+        self._drops, runs = _drops_and_runs(fail_on_drop)
         self._baseline = _baseline(runs, self._drops)
         self._limits = Limits.read(max_failed, max_undefined)
         self._counts = max_failed is not None or max_undefined is not None
@@ -181,6 +180,18 @@ class Gates:
                 atomic_write(self._junit, [as_junit(outcomes, "localeval")])
         if missed:
             sys.exit(1)
+
+
+def _drops_and_runs(texts: Sequence[str]) -> tuple[list[Drop], list[str]]:
+    """Tell the bounds of --fail-on-drop from the paths of runs."""
+    drops = []
+    runs = []
+    for text in texts:
+        if Drop.is_one(text):
+            drops.append(Drop.read(text))
+        else:
+            runs.append(text)
+    return drops, runs
 
 
 def _baseline(paths: Sequence[str], drops: Sequence[Drop]) -> tuple[str, Result] | None:

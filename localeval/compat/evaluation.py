@@ -233,13 +233,7 @@ def evaluate(
     samples in a language that a model does not read. Raises InputError or ModelError before any sample is
     judged; also for `token_usage_parser` and `return_executor`, which can't be used here.
     """
-    if token_usage_parser is not None:
-        raise InputError("token_usage_parser: no tokens are paid for here; leave it out.")
-    if return_executor:
-        raise InputError("return_executor: there is no executor here; call aevaluate, and cancel its task.")
-    if not isinstance(experiment_name, str | None):
-        shown = shorten(repr(experiment_name), 60)
-        raise InputError(f"experiment_name is {shown}; give a text, and the other arguments by their names.")
+    _check_arguments(token_usage_parser, return_executor, experiment_name)
     data = _read_dataset(dataset, column_map or {})
     chosen = _choose(DEFAULT_METRICS if metrics is None else metrics, data, llm, embeddings)
     config = run_config or RunConfig(timeout=None)
@@ -273,6 +267,17 @@ def evaluate(
 async def aevaluate(*arguments: Any, **options: Any) -> EvaluationResult:
     """Call `evaluate` in a thread of its own, so that it does not block the event loop."""
     return await asyncio.to_thread(evaluate, *arguments, **options)
+
+
+def _check_arguments(token_usage_parser: Any, return_executor: bool, experiment_name: object) -> None:
+    """Raise InputError for arguments of the original that have no meaning here, or another type."""
+    if token_usage_parser is not None:
+        raise InputError("token_usage_parser: no tokens are paid for here; leave it out.")
+    if return_executor:
+        raise InputError("return_executor: there is no executor here; call aevaluate, and cancel its task.")
+    if not isinstance(experiment_name, str | None):
+        shown = shorten(repr(experiment_name), 60)
+        raise InputError(f"experiment_name is {shown}; give a text, and the other arguments by their names.")
 
 
 def _read_dataset(

@@ -314,6 +314,8 @@ def _scan(text: bytes) -> tuple[list[list[tuple[int, int]]], int]:
             lists.append([])
         elif part == b"]":
             lists.pop()
-        elif part.startswith(b'"') and lists and text[: match.start()].endswith((b"[", b",")):
-            lists[-1].append(match.span())
+        elif part.startswith(b'"') and lists:
+            is_item = text[: match.start()].endswith((b"[", b","))
+            if is_item:
+                lists[-1].append(match.span())
     return lists, last

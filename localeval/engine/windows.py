@@ -85,7 +85,8 @@ def cut(text: str, count: Callable[[str], int], room: int) -> list[str]:
         part = remaining.pop()
         tokens = count(part)
         is_word = len(part) <= _MAX_WORD and not _CUTTING_MARK.search(part, 1, len(part) - 1)
-        if tokens <= room // _PARTS_OF_WINDOW or len(part) < 2 or (is_word and tokens <= room):
+        max_tokens = room if is_word else room // _PARTS_OF_WINDOW
+        if tokens <= max_tokens or len(part) < 2:
             parts.append(part)
             continue
         place = _cutting_place(part)

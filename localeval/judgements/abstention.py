@@ -337,8 +337,10 @@ def told_by_words(response: JudgedText) -> Told | None:
     for reason in _REFUSING:
         if reason in reasons:
             return Told(0.0, 1.0, 0.0, reason)
+    if not reasons:
+        return Told(0.0, 1.0, 0.0, "no_words")
     # As much of each kind.
-    return Told(1 / 2, 2 / 3, 0.0, min(reasons)) if reasons else Told(0.0, 1.0, 0.0, "no_words")
+    return Told(1 / 2, 2 / 3, 0.0, min(reasons))
 
 
 @lru_cache

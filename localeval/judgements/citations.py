@@ -6,7 +6,7 @@ After ALCE (Gao et al. 2023).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import ClassVar, Literal
 
 from localeval.claims.cited_sentences import (
@@ -162,6 +162,18 @@ class CitationsRecord(Record):
     ) -> str:
         """Say what a statement cites, and what is wrong with that: "cites [1]; [3] says it"."""
         words = read_lists("judgements", "zh" if self.language == "zh" else "en")["citations"]
+        parts = self._cited_parts(citations, words)
+        if is_misattributed(statement, threshold):
+            parts.append(words["says_it"].format(marks=self._marks([statement.elsewhere or 0])))
+        elif statement.probability >= threshold:
+            needless = _needless(citations.cited, statements, threshold)
+            if needless:
+                parts.append(words["needless"].format(marks=self._marks(needless)))
+        between: str = words["between"]
+        return between.join(parts)
+
+    def _cited_parts(self, citations: SentenceCitations, words: Mapping[str, str]) -> list[str]:
+        """Say which contexts a sentence cites, and which of its marks name none."""
         parts = []
         if citations.cited or citations.out_of_range:
             numbers = [*self._numbers(citations.cited), *citations.out_of_range]
@@ -173,18 +185,7 @@ class CitationsRecord(Record):
             parts.append(words["out_of_range"].format(marks=marks, count=self.number_of_contexts))
         if citations.unreadable:
             parts.append(words["unreadable"].format(marks=" ".join(citations.unreadable)))
-        if is_misattributed(statement, threshold):
-            parts.append(words["says_it"].format(marks=self._marks([statement.elsewhere or 0])))
-        elif statement.probability >= threshold:
-            needless = [
-                context
-                for place, context in enumerate(citations.cited)
-                if not any(one.needs(place, threshold) for one in statements)
-            ]
-            if needless:
-                parts.append(words["needless"].format(marks=self._marks(needless)))
-        between: str = words["between"]
-        return between.join(parts)
+        return parts
 
     def _numbers(self, contexts: Iterable[int]) -> list[int]:
         """Return the numbers of contexts as the response counts them."""
@@ -197,6 +198,15 @@ class CitationsRecord(Record):
 
 def _written(numbers: Iterable[int]) -> str:
     return " ".join(f"[{number}]" for number in numbers)
+
+
+def _needless(cited: Sequence[int], statements: Sequence[CitedStatement], threshold: float) -> list[int]:
+    """Return the cited contexts that no statement of the sentence needs."""
+    return [
+        context
+        for place, context in enumerate(cited)
+        if not any(statement.needs(place, threshold) for statement in statements)
+    ]
 
 
 def is_misattributed(statement: CitedStatement, threshold: float) -> bool:
@@ -372,10 +382,7 @@ class _Decided:
         of_contexts = [terms(text) for text in self._inputs.contexts]
         for i, cited in doubtful:
             stated = terms(self._inputs.statements[i].text) - STOP
-            shared = {context: len(stated & words) for context, words in enumerate(of_contexts)}
-            others = [context for context in shared if shared[context] and context not in cited]
-            others.sort(key=shared.__getitem__, reverse=True)
-            self._elsewhere[i] = others[:MAX_ELSEWHERE]
+            self._elsewhere[i] = _closest_others(stated, cited, of_contexts)[:MAX_ELSEWHERE]
         for rank in range(MAX_ELSEWHERE):
             self.ask_all(
                 (i, (self._elsewhere[i][rank],))
@@ -415,6 +422,17 @@ class _Decided:
                 likeliest = context
                 highest = probability
         return likeliest, highest
+
+
+def _closest_others(stated: Set[str], cited: Sequence[int], of_contexts: Sequence[Set[str]]) -> list[int]:
+    """Return the contexts with terms of a statement that it does not cite, those with most of them first.
+
+    >>> _closest_others({"tea", "hill"}, [1], [{"tea"}, {"tea", "hill"}, {"salt"}, {"hill", "tea"}])
+    [3, 0]
+    """
+    shared = {context: len(stated & words) for context, words in enumerate(of_contexts)}
+    others = [context for context, count in shared.items() if count and context not in cited]
+    return sorted(others, key=lambda context: shared[context], reverse=True)
 
 
 def _in_sample(sentence: Evidence, premise: tuple[int, ...]) -> Evidence:

@@ -74,13 +74,9 @@ class ConsistencyRecord(Record):
             if number == self.refusal:
                 yield [(self.refusal_text, [float(other == number) for other in others])]
                 continue
-            stated = [
-                (statement.statement, [_probability(statement, other) for other in others])
-                for statement in self.statements
-                if statement.text_number == number
-            ]
-            if stated:
-                yield stated
+            own = [statement for statement in self.statements if statement.text_number == number]
+            if own:
+                yield [(one.statement, [_probability(one, other) for other in others]) for one in own]
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List each statement of each response, with how many of the others say it."""

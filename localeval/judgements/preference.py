@@ -216,8 +216,9 @@ def _replies_by_window(
 def _log_odds(reply: Reply[Any]) -> float:
     """Return the log-odds of the response that was shown first; those of the second are its negative."""
     probabilities = reply.probabilities["better"]
-    first, second = (math.log(max(_LEAST, probabilities[option])) for option in ("first", "second"))
-    return first - second
+    log_of_first = math.log(max(_LEAST, probabilities["first"]))
+    log_of_second = math.log(max(_LEAST, probabilities["second"]))
+    return log_of_first - log_of_second
 
 
 def _decidedness(replies: Sequence[Reply[Any]]) -> float:

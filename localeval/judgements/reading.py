@@ -8,6 +8,7 @@ from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Any, ClassVar
 
+from localeval.claims.account import Claim
 from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
 from localeval.claims.terms import TERM
 from localeval.engine.interface import TokenValues, TreeEngine
@@ -169,8 +170,7 @@ def read(inputs: ReadingInputs, engine: TreeEngine) -> GroundingRecord:
     head = inputs.head
     if head is None:
         raise NoHead(f"no head was fitted for this judge and responses in {language_code}")
-    windows_read = _read_windows(inputs, head, engine)
-    context_words = Contexts(inputs.contexts)
+    reader = _Reader(head, _read_windows(inputs, head, engine), Contexts(inputs.contexts))
     closest = rank_sentences([claim.text for claim in claims], context_sentences(inputs.contexts), 1)
     bindings = find_table_bindings(
         engine, response.question, inputs.contexts, [one_line(claim.standalone) for claim in claims]
@@ -178,34 +178,15 @@ def read(inputs: ReadingInputs, engine: TreeEngine) -> GroundingRecord:
     sentences = []
     logits = []
     for claim, evidence, binding in zip(claims, closest, bindings, strict=True):
-        overlap = context_words.overlap(claim.text)
-        words = split_words(claim)
-        by_window = [window.word_logits(words) for window in windows_read]
-        # The window in which the sentence is most probable decides, with the words as they are there.
-        logit, word_logits = max((head.of_sentence(of_words, overlap), of_words) for of_words in by_window)
-        calibrated = head.calibration.of(logit)
-        if binding.margin is not None:
-            logit = min(logit, binding.margin)
-            calibrated = min(calibrated, binding.margin)
+        sentence, logit = reader.decide(claim, evidence[0] if evidence else None, binding)
+        sentences.append(sentence)
         logits.append(logit)
-        sentences.append(
-            ReadSentence(
-                sentence=claim.text,
-                start=claim.start,
-                end=claim.end,
-                probability=sigmoid(calibrated),
-                overlap=tuple(overlap),
-                evidence=evidence[0] if evidence else None,
-                spans=_doubtful_spans(words, word_logits) if sigmoid(logit) < DOUBT_THRESHOLD else (),
-                binding=None if binding.margin is None else binding,
-            )
-        )
     return GroundingRecord(
         sentences=tuple(sentences),
         # A value of a table may bound a sentence, too.
         all_supported=min(head.of_answer(logits), *(sentence.probability for sentence in sentences)),
         language=language_code,
-        windows=len(windows_read),
+        windows=len(reader.windows),
         unjudged=response.unjudged,
     )
 
@@ -231,6 +212,38 @@ class _Window:
     def word_logits(self, words: Sequence[tuple[int, int]]) -> list[float]:
         """Return the mean logit of each word's tokens."""
         return [float(self.places.mean(self.token_logits, start, end)) for start, end in words]
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Decides sentences of a response by what was read: in each window, and of the words of the contexts."""
+
+    head: Head
+    windows: list[_Window]
+    contexts: Contexts
+
+    def decide(self, claim: Claim, evidence: Evidence | None, binding: Binding) -> tuple[ReadSentence, float]:
+        """Return the sentence, and its logit before the head's calibration."""
+        overlap = self.contexts.overlap(claim.text)
+        words = split_words(claim)
+        by_window = [window.word_logits(words) for window in self.windows]
+        # The window in which the sentence is most probable decides, with the words as they are there.
+        logit, word_logits = max((self.head.of_sentence(logits, overlap), logits) for logits in by_window)
+        calibrated = self.head.calibration.of(logit)
+        if binding.margin is not None:
+            logit = min(logit, binding.margin)
+            calibrated = min(calibrated, binding.margin)
+        sentence = ReadSentence(
+            sentence=claim.text,
+            start=claim.start,
+            end=claim.end,
+            probability=sigmoid(calibrated),
+            overlap=tuple(overlap),
+            evidence=evidence,
+            spans=_doubtful_spans(words, word_logits) if sigmoid(logit) < DOUBT_THRESHOLD else (),
+            binding=None if binding.margin is None else binding,
+        )
+        return sentence, logit
 
 
 def _doubtful_spans(

@@ -140,11 +140,13 @@ def context_utilization(records: Records, options: Options = DEFAULTS) -> Score:
         return Score.undefined("no_reference_statements")
     pairs = list(zip(in_contexts, in_response, strict=True))
     threshold = options.threshold
-    used = [r >= threshold for c, r in pairs if c >= threshold]
+    # Of each statement in the contexts, whether it is in the response, too.
+    used = [response >= threshold for context, response in pairs if context >= threshold]
     # At a threshold of 0 a probability of 0 would count as supported.
     if not used or not any(in_contexts):
         return Score.undefined("nothing_retrieved")
-    return Score(sum(used) / len(used), sum(c * r for c, r in pairs) / sum(in_contexts))
+    soft = sum(context * response for context, response in pairs) / sum(in_contexts)
+    return Score(sum(used) / len(used), soft)
 
 
 def share_of_kind(records: Records, options: Options, *, in_contexts: bool, in_reference: bool) -> Score:
@@ -158,9 +160,17 @@ def share_of_kind(records: Records, options: Options, *, in_contexts: bool, in_r
         return Score.undefined(why_none(records))
     pairs = list(zip(supported, correct, strict=True))
     threshold = options.threshold
-    of_kind = [(c >= threshold) is in_contexts and (r >= threshold) is in_reference for c, r in pairs]
-    products = [(c if in_contexts else 1 - c) * (r if in_reference else 1 - r) for c, r in pairs]
+    kind = (in_contexts, in_reference)
+    of_kind = [(context >= threshold, reference >= threshold) == kind for context, reference in pairs]
+    products = [
+        _probability_of(in_contexts, context) * _probability_of(in_reference, reference)
+        for context, reference in pairs
+    ]
     return Score(sum(of_kind) / len(pairs), sum(products) / len(pairs))
+
+
+def _probability_of(outcome: bool, probability_of_yes: float) -> float:
+    return probability_of_yes if outcome else 1 - probability_of_yes
 
 
 def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:

@@ -74,15 +74,10 @@ class Signature(BaseModel):
 
     def _lacking_entry(self) -> str:
         """Return the first entry that is missing or of another type, as "sha256"; "" without one."""
-        for name in _MODELS:
-            model = getattr(self, name)
-            if not model:
-                continue
-            if "name" not in model:
-                return "name"
-            sha256 = model.get("sha256")
-            if not (isinstance(sha256, str) and sha256.isascii()):
-                return "sha256"
+        for model in (self.judge, self.embedder, self.classifier):
+            lacking = _lacking_entry_of_model(model) if model else ""
+            if lacking:
+                return lacking
         for name in ("n_ctx", "n_threads"):
             if self.judge and name not in self.engine:
                 return name
@@ -138,6 +133,13 @@ class Signature(BaseModel):
         parts += [f"{name}:{self.packages[name]}" for name in self._packages_of_metrics()]
         parts.append(f"localeval:{self.localeval}")
         return printable("|".join(parts))
+
+
+def _lacking_entry_of_model(model: Mapping[str, Any]) -> str:
+    if "name" not in model:
+        return "name"
+    sha256 = model.get("sha256")
+    return "" if isinstance(sha256, str) and sha256.isascii() else "sha256"
 
 
 def differences(a: Signature, b: Signature) -> tuple[list[str], list[str]]:
@@ -220,22 +222,13 @@ def build_signature(
     used = models_used(judgements, options)
     uses_judge = "judge" in used
     heads = heads_for(models.judge.get("sha256", ""), options)
-    packages_of_metrics = [package for metric in metrics for package in metric.packages]
-    # A stored signature may have the packages of other metrics, too.
-    packages = {name: number for name, number in models.packages.items() if name in DECIDING}
     may_use_head = any(judgement.may_use_head(options) for judgement in judgements)
     is_calibrated = any(judgement.calibrated_by_language_of for judgement in judgements)
-    prompts = {
-        f"{form.name}/{language}": options.prompt(form.name, language).sha256
-        for judgement in judgements
-        for form in judgement.prompts
-        for language in form.texts
-    }
     return Signature(
         localeval=own_version(),
         metrics={metric.name: metric.version for metric in metrics},
         judgements={judgement.name: judgement.version for judgement in judgements},
-        prompts=prompts,
+        prompts=_prompt_digests(judgements, options),
         judge=models.judge if uses_judge else {},
         embedder=models.embedder if "embedder" in used else {},
         classifier=models.classifier if "classifier" in used else {},
@@ -243,9 +236,27 @@ def build_signature(
         options={name: value for name, value in vars(options).items() if use_of(name).in_signature},
         calibration=dict(sorted(curves.items())) if is_calibrated else {},
         heads=head_digests(heads) if may_use_head else {},
-        packages=packages | package_versions(packages_of_metrics),
+        packages=_packages(models, metrics),
         machine=models.machine,
     )
+
+
+def _prompt_digests(judgements: Sequence[AnyJudgement], options: Options) -> dict[str, str]:
+    """Return "judgement/language" -> sha256 of each prompt that a judgement may use."""
+    return {
+        f"{form.name}/{language}": options.prompt(form.name, language).sha256
+        for judgement in judgements
+        for form in judgement.prompts
+        for language in form.texts
+    }
+
+
+def _packages(models: Signature, metrics: Sequence[Metric]) -> dict[str, str]:
+    """Return the versions of what the judge runs on, as `models` has them, and of what the metrics need."""
+    # A stored signature may have the packages of other metrics, too.
+    of_judge = {name: number for name, number in models.packages.items() if name in DECIDING}
+    of_metrics = [package for metric in metrics for package in metric.packages]
+    return of_judge | package_versions(of_metrics)
 
 
 def judgements_of(metrics: Sequence[Metric]) -> list[AnyJudgement]:

@@ -258,6 +258,7 @@ class _Download:
                 answer = self._try()
             except urllib.error.URLError as error:
                 answer = f"cannot be reached ({shorten(error.reason)})"
+                # Where not even the first try reaches the hub, waiting for it does not help.
                 if attempt == 0:
                     break
             except _Refused as error:

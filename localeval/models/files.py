@@ -241,12 +241,13 @@ def _state(entry: CatalogEntry, file: CatalogFile) -> str:
     path = catalog_file_path(entry, file)
     if not path.is_file():
         return "missing"
+    if file.size not in (None, path.stat().st_size):
+        return "wrong"
     expected = expected_sha256(entry, file)
     actual = _remembered(path)
-    has_wrong_size = file.size not in (None, path.stat().st_size)
-    if has_wrong_size or (actual and expected and actual != expected):
-        return "wrong"
-    return "verified" if actual and expected else "present"
+    if not actual or not expected:
+        return "present"
+    return "verified" if actual == expected else "wrong"
 
 
 def check_bytes(

@@ -80,6 +80,13 @@ def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
     wheels = {name: packages[name].version for name in others} | {"pip": ""}  # any version of pip
     if cpu_torch:
         wheels["torch"] = f"{wheels['torch'].partition('+')[0]}+cpu"
+    _check_in_catalog(models)
+    chosen = tuple(map(resolve, dict.fromkeys(models)))
+    return PackContents(dict(sorted(wheels.items())), unpacked, llama, chosen)
+
+
+def _check_in_catalog(models: Sequence[str]) -> None:
+    """Raise ModelMissing for a model that is not in the catalog."""
     entries = catalog.entries()
     unknown = [name for name in models if name not in entries]
     if unknown:
@@ -87,8 +94,6 @@ def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
             f"{unknown[0]!r} is not in the catalog, and a pack holds only its models: {', '.join(entries)}; "
             "copy another GGUF file separately, and give its path to --judge."
         )
-    chosen = tuple(map(resolve, dict.fromkeys(models)))
-    return PackContents(dict(sorted(wheels.items())), unpacked, llama, chosen)
 
 
 def default_models(judge: str | None, embedder: str | None) -> list[str]:

@@ -108,7 +108,8 @@ class Criterion(BaseModel):
         """Check the fields, and raise InputError for the first fault; `info.context` names the file."""
         if isinstance(data, Criterion):
             return handler(data)
-        name = str(data.get("name") or "a criterion") if isinstance(data, Mapping) else "a criterion"
+        given_name = data.get("name") if isinstance(data, Mapping) else None
+        name = str(given_name or "a criterion")
         where = f"{info.context}: {shorten(name)}" if info.context else shorten(name)
         if not isinstance(data, Mapping):
             raise InputError(

@@ -193,11 +193,19 @@ def to_pandas(run: RunView) -> Any:
 
 
 def renamed(own: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
-    """Prefix `sample_` to the columns in `own` that are taken, such as a label with a metric's name."""
+    """Prefix `sample_` to the columns in `own` that are taken, such as a label with a metric's name.
+
+    `id` keeps its name: it is the id of the sample in both.
+    """
+
+    def is_free(new: str, name: str) -> bool:
+        is_of_other = new != name and new in own
+        return not is_of_other and (new not in taken or name == "id")
+
     columns = {}
     for name, value in own.items():
         new = name
-        while (name != "id" and new in taken) or (new != name and new in own):
+        while not is_free(new, name):
             new = f"sample_{new}"
         columns[new] = value
     return columns

@@ -264,13 +264,19 @@ def _by_labels(
         run_scores = [unit.score for unit in units]
         mean = statistics.post_stratified(values, scores, run_scores, effects.labelled, effects.run)
     else:
-        chosen = set(map(id, labelled))
-        other_scores = [unit.score for unit in units if id(unit) not in chosen]
         groups = None if effects.groups is None else [unit.group for unit in labelled]
         if groups is not None and len(set(groups)) < 2:
             return empty.model_copy(update={"reason": "all labels are of one group"})
+        other_scores = _scores_of_others(units, labelled)
         mean = statistics.ppi_mean(values, scores, other_scores, groups, effects.run)
     return _completed(empty, mean.value, mean.interval, mean.effective_labels, metric)
+
+
+def _scores_of_others(units: Sequence[Unit], labelled: Sequence[Unit]) -> list[float]:
+    """Return the scores of the units that have no label."""
+    # By identity: a response may make a statement twice, and one of the two be labelled.
+    labelled_ids = set(map(id, labelled))
+    return [unit.score for unit in units if id(unit) not in labelled_ids]
 
 
 class _Effects(NamedTuple):

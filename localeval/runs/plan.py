@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -325,11 +324,12 @@ def _measure(judge: Judge, engine: Engine) -> Speed | None:
 
     LOG.warning("measuring how fast this machine is with %s; it takes about a minute.", engine.path.name)
     engine.check_loadable()
-    with suppress(EngineError):
+    try:
         speed = benchmark.measure(engine.path, engine.settings, TOKENS_BEFORE)
-        store_speed(judge, speed)
-        return speed
-    return None
+    except EngineError:
+        return None
+    store_speed(judge, speed)
+    return speed
 
 
 class _DryRunJournal(Journal):

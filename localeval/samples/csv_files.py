@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from localeval.errors import InputError
 from localeval.samples.cells import row_of_cells
+from localeval.samples.columns import Names
 from localeval.samples.file_format import FileFormat, OpenFile
 from localeval.samples.header import header_fault, unnamed_note
 from localeval.samples.rows import Row, Rows
@@ -49,21 +50,24 @@ def _read(file: OpenFile, delimiters: str) -> Rows:
         fault = header_record.fault or header_fault(header, file.names)
         if fault:
             raise InputError(f"{file.name}, {header_record.place}: {fault}.")
-        columns = [column for column in header if column]
         for number, record in enumerate(records, 1):
             if _OPEN_QUOTE in record.fault:
                 raise InputError(f"{file.name}, {record.place}: {record.fault}.")
-            fault = record.fault or _length_fault(record.cells, header)
-            if fault:
-                yield Row(number, record.place, InputError(fault))
-                continue
-            pairs = zip(header, record.cells, strict=True)
-            filled = [(column, cell) for column, cell in pairs if cell]
-            cells = {column: cell for column, cell in filled if column}
-            row = row_of_cells(number, record.place, cells, file.names, columns)
-            # pandas writes the numbers of rows under no name.
-            unnamed = [cell for column, cell in filled if not column and not cell.isdecimal()]
-            yield row._replace(notes=unnamed_note(len(unnamed)))
+            yield _row(number, record, header, file.names)
+
+
+def _row(number: int, record: _Record, header: Sequence[str], names: Names) -> Row:
+    """Return the row of a record; one with a fault has an `InputError` for its value."""
+    fault = record.fault or _length_fault(record.cells, header)
+    if fault:
+        return Row(number, record.place, InputError(fault))
+    filled = [(column, cell) for column, cell in zip(header, record.cells, strict=True) if cell]
+    cells = {column: cell for column, cell in filled if column}
+    columns = [column for column in header if column]
+    row = row_of_cells(number, record.place, cells, names, columns)
+    # pandas writes the numbers of rows under no name.
+    unnamed = [cell for column, cell in filled if not column and not cell.isdecimal()]
+    return row._replace(notes=unnamed_note(len(unnamed)))
 
 
 def _records(lines: Iterator[str], delimiters: str) -> Iterator[_Record]:
@@ -96,7 +100,7 @@ def _records(lines: Iterator[str], delimiters: str) -> Iterator[_Record]:
             yield _Record(place, cells, fault)
 
 
-def _length_fault(cells: list[str], header: list[str]) -> str:
+def _length_fault(cells: Sequence[str], header: Sequence[str]) -> str:
     """Return what is wrong with the number of cells in a row; "" for nothing."""
     if len(cells) == len(header):
         return ""

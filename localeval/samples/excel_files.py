@@ -7,6 +7,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import chain, repeat
 from typing import Any
 
 from localeval.errors import InputError
@@ -48,24 +49,34 @@ def _rows_of_book(book: Any, file: OpenFile) -> Rows:
     with_cells = [sheet for sheet in book.worksheets if next(_filled_rows(sheet), None) is not None]
     if not with_cells:
         return
-    notes = []
-    if len(with_cells) > 1:
-        others = enumerated([shorten(sheet.title, 40) for sheet in with_cells[1:]])
-        notes.append(f"the sheet {shorten(with_cells[0].title, 40)} is read, and not {others}")
+    notes = _notes_on_sheets(with_cells)
     rows = _filled_rows(with_cells[0])
     header_number, header_cells = next(rows)
     header = ["" if cell is None else str(cell).strip() for cell in header_cells]
     fault = header_fault(header, file.names)
     if fault:
         raise InputError(f"{file.name}, row {header_number}: {fault}.")
+    columns = [name for name in header if name]
     for number, (row_number, row) in enumerate(rows, 1):
-        # A row may have more cells than the header, and these no name.
-        names = [*header, *[""] * (len(row) - len(header))]
-        filled = [(name, cell) for name, cell in zip(names, row, strict=False) if cell is not None]
+        filled = _filled_cells(header, row)
         cells = {name: cell for name, cell in filled if name}
-        read = row_of_cells(number, f"row {row_number}", cells, file.names, [n for n in header if n])
+        read = row_of_cells(number, f"row {row_number}", cells, file.names, columns)
         notes_of_row = [*notes, *unnamed_note(len(filled) - len(cells))]
         yield read._replace(notes=notes_of_row)
+
+
+def _filled_cells(header: Sequence[str], row: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Return (column, cell) of each cell with a value; a row may have cells without a column's name."""
+    names = chain(header, repeat(""))
+    return [(name, cell) for name, cell in zip(names, row, strict=False) if cell is not None]
+
+
+def _notes_on_sheets(sheets: Sequence[Any]) -> list[str]:
+    """Say which of several sheets is read: the first."""
+    first, *others = [shorten(sheet.title, 40) for sheet in sheets]
+    if not others:
+        return []
+    return [f"the sheet {first} is read, and not {enumerated(others)}"]
 
 
 def _filled_rows(sheet: Any) -> Iterator[tuple[int, Sequence[Any]]]:

@@ -72,7 +72,8 @@ def with_guesses(names: Names, guessed: GuessedColumns) -> Names:
     """Return the columns that each field is read from, the guessed ones among them."""
     if not guessed.columns:
         return names
-    return {**names, **{field: (*names[field], column) for field, column in guessed.columns.items()}}
+    with_column = {field: (*names[field], column) for field, column in guessed.columns.items()}
+    return {**names, **with_column}
 
 
 @lru_cache(maxsize=10_000)

@@ -68,10 +68,10 @@ def _of_pair(question: str | None, answer: str | None) -> tuple[Message, Message
 
 def _are_pairs(value: Any) -> bool:
     """Return whether it is a list of pairs of texts, as Gradio keeps a chat."""
-    return isinstance(value, list | tuple) and all(
-        isinstance(pair, Sequence)
-        and not isinstance(pair, str)
-        and len(pair) == _PAIR
-        and all(text is None or isinstance(text, str) for text in pair)
-        for pair in value
-    )
+    return isinstance(value, list | tuple) and all(map(_is_pair, value))
+
+
+def _is_pair(value: Any) -> bool:
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != _PAIR:
+        return False
+    return all(text is None or isinstance(text, str) for text in value)

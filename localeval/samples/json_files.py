@@ -14,6 +14,8 @@ from localeval.samples.rows import Row, Rows
 from localeval.samples.shapes import find_shape
 from localeval.text.display import shorten
 
+_JSON_REMEDY = "write a list of objects, as [{...}, {...}], or give --format jsonl for one object a line"
+
 
 def read_jsonl(file: OpenFile) -> Rows:
     """Yield a row for each line that is not blank."""
@@ -41,31 +43,34 @@ def read_json(file: OpenFile) -> Rows:
 
     An object may also hold one list for each column, or be one sample.
     """
-    remedy = "write a list of objects, as [{...}, {...}], or give --format jsonl for one object a line"
     try:
         with file.lines() as lines:
             data = json.loads("".join(lines))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{file.name}: not JSON ({shorten(error)}); {remedy}.") from None
+        raise InputError(f"{file.name}: not JSON ({shorten(error)}); {_JSON_REMEDY}.") from None
     columns = columns_of_lists(data, file.names)
-    if columns is not None:
-        rows = list(rows_of_columns(columns))
-        note = ["each column is one list, or one object; the samples are made of them"]
-        for number, value in enumerate(rows, 1):
-            yield Row(number, f"sample {number}", value, notes=note)
-        return
+    if columns is None:
+        items = _items(data, file)
+        notes = []
+    else:
+        items = list(rows_of_columns(columns))
+        notes = ["each column is one list, or one object; the samples are made of them"]
+    for number, item in enumerate(items, 1):
+        yield Row(number, f"sample {number}", item, notes=notes)
+
+
+def _items(data: Any, file: OpenFile) -> list[Any]:
+    """Return the items of the list of samples in the data; one sample is its only item."""
     lists = _lists_of_objects(data)
     known = [items for items in lists if _is_known(items, file.names)]
     if not known and _is_sample(data, file.names):
-        yield Row(1, "sample 1", data)
-        return
+        return [data]
     if len(lists) > 1:
         lists = known or lists
     if len(lists) != 1:
         found = "several lists" if lists else "no list"
-        raise InputError(f"{file.name}: holds {found} of objects; {remedy}.")
-    for number, value in enumerate(lists[0], 1):
-        yield Row(number, f"sample {number}", value)
+        raise InputError(f"{file.name}: holds {found} of objects; {_JSON_REMEDY}.")
+    return lists[0]
 
 
 def _lists_of_objects(data: Any) -> list[list[Any]]:

@@ -76,18 +76,24 @@ def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
         for key, value in members.items():
             if value is not None:
                 columns[f"{name}.{key}"] = value
-    for field, object_names in _OBJECTS_OF_FIELD.items():
-        if any(columns.get(alias) is not None for alias in names[field]):
-            continue
-        for name in object_names:
-            found = _find_field(field, name, objects.get(name, {}), columns, names)
-            for member in found:
-                key = member.removeprefix(f"{name}.")
-                column = key if key in names[field] else names[field][0]
-                columns[column] = columns.pop(member)
-            if found:
-                break
+    for field in _OBJECTS_OF_FIELD:
+        if all(columns.get(alias) is None for alias in names[field]):
+            _rename_field(field, objects, columns, names)
     return columns
+
+
+def _rename_field(
+    field: str, objects: Mapping[str, Mapping[Any, Any]], columns: dict[Any, Any], names: Names
+) -> None:
+    """Give the columns of the first object that holds a field the names of the field."""
+    for object_name in _OBJECTS_OF_FIELD[field]:
+        found = _find_field(field, object_name, objects.get(object_name, {}), columns, names)
+        for member in found:
+            key = member.removeprefix(f"{object_name}.")
+            column = key if key in names[field] else names[field][0]
+            columns[column] = columns.pop(member)
+        if found:
+            return
 
 
 def _find_field(

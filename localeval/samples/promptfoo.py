@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from localeval.samples.columns import NAMES, Names
+from localeval.samples.columns import NAMES, Names, all_columns
 from localeval.samples.guessed_names import guess_columns
 from localeval.samples.renaming import rename_columns
 
@@ -32,17 +32,24 @@ def from_promptfoo(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
     """
     columns = {name: value for name, value in row.items() if name not in PROMPTFOO_COLUMNS}
     variables = row["vars"]
-    of_fields = {*guess_columns(variables, NAMES).columns.values()}
-    for alias in (name for aliases in NAMES.values() for name in aliases):
-        if alias in variables and alias != "id":
-            of_fields.add(alias)
+    of_fields = _variables_of_fields(variables)
     for name, value in variables.items():
         columns[name if name in of_fields else f"vars.{name}"] = value
     response = row.get("response")
     parts = response if isinstance(response, Mapping) else {"output": response}
+    # A column that the caller named for the response is another one.
+    is_named = names["response"] != NAMES["response"]
+    output_column = "response" if is_named else names["response"][0]
     for name, value in parts.items():
         if name == "output":
-            columns[names["response"][0] if names["response"] == NAMES["response"] else "response"] = value
+            columns[output_column] = value
         elif value is not None:
             columns[f"response.{name}"] = value
     return rename_columns(columns, names, _KEYS)
+
+
+def _variables_of_fields(variables: Mapping[Any, Any]) -> set[str]:
+    """Return the variables that have the name of a field, or one that is guessed to be of a field."""
+    guessed = guess_columns(variables, NAMES).columns.values()
+    aliases = all_columns(NAMES) - {"id"}
+    return {*guessed, *aliases.intersection(variables)}

@@ -74,8 +74,9 @@ def read_samples(
                 break
     sample_ids = list(reader.places)
     check_ids(required, sample_ids, limit, opened.name)
-    selected = range(len(sample_ids))
-    chosen = [index for index in selected if not required or sample_ids[index] in required]
+    chosen = list(range(len(sample_ids)))
+    if required:
+        chosen = [index for index in chosen if sample_ids[index] in required]
     if sample is not None:
         chosen = draw(chosen, sample_ids, sample, seed)
     check_named_columns(names, reader.columns, opened.name)
@@ -219,12 +220,17 @@ def _open_source(source: Source, format_name: str | None, encoding: str | None, 
     if columns is not None:
         source = rows_of_columns(columns)
     if isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
-        remedy = "put one into a list"
-        if isinstance(source, Mapping) and is_table(source):  # a DatasetDict
-            remedy = f"give one of its splits: {shorten(', '.join(map(str, source)))}"
-        shown = shorten(repr(source), 60)
-        raise InputError(f"samples: expected a path or a list of samples, not {shown}; {remedy}.")
+        raise _no_samples(source)
     rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))
     if isinstance(source, Samples):
         return _OpenSource(rows, source.name, source.file)
     return _OpenSource(rows, "samples")
+
+
+def _no_samples(source: object) -> InputError:
+    """Say that this is no set of samples, and what to give instead of it."""
+    remedy = "put one into a list"
+    if isinstance(source, Mapping) and is_table(source):  # a DatasetDict
+        remedy = f"give one of its splits: {shorten(', '.join(map(str, source)))}"
+    shown = shorten(repr(source), 60)
+    return InputError(f"samples: expected a path or a list of samples, not {shown}; {remedy}.")

@@ -70,9 +70,10 @@ def _power_by_differing(most: int, flips: float, difference: float) -> Values:
     from scipy.stats import binom  # type: ignore[import-untyped]
 
     differing = np.arange(most + 1)
-    # Of so many or fewer in one direction p is below the level.
+    # Of so many or fewer in one direction p is below the level; `ppf` gives the first count that reaches it.
     critical = binom.ppf(LEVEL / 2, differing, 0.5)
-    critical = np.where(2 * binom.cdf(critical, differing, 0.5) < LEVEL, critical, critical - 1)
+    p_value = 2 * binom.cdf(critical, differing, 0.5)
+    critical = np.where(p_value < LEVEL, critical, critical - 1)
     can_show = critical >= 0
     critical = np.maximum(critical, 0)
     in_direction = (flips + difference) / (2 * flips)

@@ -38,11 +38,16 @@ _UNREADABLE = "|".join(
         r"(?<![A-Za-z0-9])turn[0-9]{1,3}(?:search|news|view|image|file|fetch)[0-9]{1,3}(?![0-9])",
         r":contentReference\[oaicite:[0-9]{1,3}\](?:\{index=[0-9]{1,3}\})?",
         rf"\[citation:[^\[\]\d\n][^\[\]\n]{{0,120}}\]{_LINK}",
+        # The id of a text, or its year, and not its place in the list: "[doc 20481]".
+        rf"[\[【]\s{{0,3}}(?:{_NAME})[\s:：#_]{{0,3}}[0-9]{{4,12}}(?:{_BETWEEN}[0-9]{{1,12}}){{0,{_MAX_FURTHER}}}"
+        rf"{_AFTER_DAGGER}\s{{0,3}}[\]】]",
     ]
 )
 _IN_BRACKETS = "|".join(
     [
         rf"[\[【]\[?\s{{0,3}}(?:(?:{_OPENING})\s{{0,3}})?{_NUMBERS}{_AFTER_DAGGER}\s{{0,3}}\]?[\]】]{_LINK}",
+        # "[1 2]"
+        rf"[\[【]\s{{0,3}}{_ANY_NUMBER}(?:\s{{1,3}}{_NUMBER}){{1,{_MAX_FURTHER}}}\s{{0,3}}[\]】]",
         rf"[\[【]\[?\s{{0,3}}(?:(?:{_OPENING})\s{{0,3}})?{_NAMED_NUMBERS}{_TITLE}{_AFTER_DAGGER}\s{{0,3}}"
         rf"\]?[\]】]{_LINK}",
         rf"\{{\{{\s?(?:{_NAME})[\s:：#_]{{0,3}}{_NUMBERS}\s?\}}\}}",
@@ -69,10 +74,12 @@ FORMS = f"{_UNREADABLE}|{_IN_BRACKETS}|{_FROM_ZERO}"
 """The marks that are nothing else wherever they stand, as a pattern that ignores case."""
 FORMS_IN_ROUND_BRACKETS = _IN_ROUND_BRACKETS
 """So are these: "(see Passages 1 and 2)"."""
+FORMS_BEHIND_WORDS = f"{_RAISED}|{_AT_END}"
+"""Marks by what they stand behind: green.¹, green<sup>1</sup>, green{1}."""
 
 _MARK = re.compile(
     rf"(?P<unreadable>{_UNREADABLE})|(?P<from_zero>{_FROM_ZERO})|{_IN_BRACKETS}|{_IN_ROUND_BRACKETS}"
-    rf"|{_RAISED}|{_AT_END}",
+    rf"|{FORMS_BEHIND_WORDS}",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"(```|~~~).*?(?:\1|\Z)|`[^`\n]{1,300}`", re.DOTALL)

@@ -180,4 +180,8 @@ def _is_title(entry: str) -> bool:
     if _INITIAL.search(entry) or entry.startswith(("《", '"', "“")):
         return True
     words = _LATIN_WORD.findall(entry)
-    return bool(words) and all(word[0].isupper() for word in words if len(word) > 3 or word == words[-1])
+    if not words:
+        return False
+    # Short words, as "of", are written small within a title.
+    capitalized = [word for word in words if len(word) > 3 or word == words[-1]]
+    return all(word[0].isupper() for word in capitalized)

@@ -71,15 +71,17 @@ def _pysbd_ends(window: str, script_name: str) -> list[int] | None:
         pieces = _segmenter("zh" if script_name == "han" else "en").processor(window).process()
     except (IndexError, ValueError, re.error):
         return None
-    ends = [0]
+    ends: list[int] = []
+    position = 0
     for piece in filter(None, map(str.strip, pieces)):
-        rest = window[ends[-1] :].lstrip()
+        rest = window[position:].lstrip()
         if not rest.startswith(piece):
             return None
-        ends.append(len(window) - len(rest) + len(piece))
-    if len(ends) == 1 or window[ends[-1] :].strip():
+        position = len(window) - len(rest) + len(piece)
+        ends.append(position)
+    if not ends or window[position:].strip():
         return None
-    return [*ends[1:-1], len(window)]
+    return [*ends[:-1], len(window)]
 
 
 @lru_cache

@@ -104,13 +104,15 @@ def _names_column(
     name = header[place]
     if not has_words(name) or _length(name) > _MAX_NAME_WORDS:
         return False
-    listed = words_of("columns")
-    if name.lower() in listed or not news(name, known, "function", "frames", "columns"):
-        return len(header) > 2 or not _DIGIT.search(name)
-    is_plain = not _DIGIT.search(name) and name[:1].isupper() == header[0][:1].isupper()
+    has_digit = bool(_DIGIT.search(name))
+    is_wide = len(header) > 2
+    if name.lower() in words_of("columns") or not news(name, known, "function", "frames", "columns"):
+        return is_wide or not has_digit
+    begins_like_first = name[:1].isupper() == header[0][:1].isupper()
+    if not is_wide or has_digit or not begins_like_first:
+        return False
     below = [row[place] for row in rows if place < len(row) and has_words(row[place])]
-    is_measured = bool(below) and len(header) > 2 and all(_DIGIT.search(cell) for cell in below)
-    return is_plain and is_measured
+    return bool(below) and all(_DIGIT.search(cell) for cell in below)
 
 
 def _length(name: str) -> float:
@@ -121,10 +123,10 @@ def _with_names(header: Sequence[str], cells: Sequence[str]) -> str:
     parts = []
     for i, cell in enumerate(cells):
         name = header[i] if i < len(header) else ""
-        if cell and has_words(cell):
-            parts.append(f"{name}: {cell}" if has_words(name) else cell)
-        elif has_words(name) and cell:
+        if cell and has_words(name):
             parts.append(f"{name}: {cell}")
+        elif has_words(cell):
+            parts.append(cell)
     return "; ".join(parts)
 
 

@@ -66,7 +66,8 @@ def find_thoughts(text: str) -> tuple[tuple[int, int], ...]:
         is_first = False
     if opened is not None:
         start = opened[0]
-        if not "".join(_outside(text, thoughts, start)).strip():
+        answer = "".join(_outside(text, thoughts, start)).strip()
+        if not answer:
             thoughts.append((start, len(text)))
     return tuple(thoughts)
 

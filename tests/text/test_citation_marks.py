@@ -5,6 +5,7 @@ import time
 import pytest
 
 from localeval.claims.mentions import without_mentions
+from localeval.claims.sources import source_terms, unsupported_numbers
 from localeval.text.citation_marks import find_citation_marks, without_citation_marks
 from localeval.text.marks import is_mark
 
@@ -19,6 +20,7 @@ NUMBERED = [
     ("[1]", [1]),
     ("[1][2][3]", [1, 2, 3]),
     ("[1, 3]", [1, 3]),
+    ("[1 3]", [1, 3]),
     ("[1-3]", [1, 2, 3]),
     ("[1–3]", [1, 2, 3]),
     ("[1-3,7]", [1, 2, 3, 7]),
@@ -69,14 +71,17 @@ def test_a_mark_that_is_read_is_no_word_of_the_text(mark: str) -> None:
     [
         ("Tea grows.¹", [1]),
         ("Tea¹ and salt²", [1, 2]),
-        ("Tea grows.<sup>1,2</sup>", [1, 2]),
+        ("Tea grows.<sup>1, 2, 30</sup>", [1, 2, 30]),
         ("Tea grows.^1", [1]),
         ("茶在生长①。", [1]),
         ("Tea grows{1}.", [1]),
     ],
 )
-def test_a_raised_number_behind_a_word_is_a_mark(text: str, numbers: list[int]) -> None:
+def test_a_raised_number_behind_a_word_is_a_mark_and_no_number_that_the_text_states(
+    text: str, numbers: list[int]
+) -> None:
     assert numbers_in(text) == numbers
+    assert unsupported_numbers(text, source_terms([])) == ()
 
 
 @pytest.mark.parametrize(
@@ -110,15 +115,36 @@ def test_a_year_a_power_an_item_code_and_a_definition_are_no_marks(text: str) ->
         ":contentReference[oaicite:2]{index=2}",
         "\ue200cite\ue202turn0search1\ue201",
         "turn0search1",
+        "[doc 20481]",
+        "[Source: 2020]",
     ],
 )
-def test_a_mark_of_a_tool_names_no_context(mark: str) -> None:
+def test_a_mark_of_a_tool_and_an_id_name_no_context(mark: str) -> None:
     [found] = find_citation_marks(f"Tea grows {mark}.")
     assert (found.text, found.spans) == (mark, ())
 
 
+def test_a_time_in_brackets_is_no_mark_and_must_be_in_the_contexts() -> None:
+    assert unsupported_numbers("It ends [1:20].", source_terms(["It ends at 1:30."]))
+
+
 @pytest.mark.parametrize(
-    "part", ["[", "[1,", "[1 ", "【1†", "(Source ", "`", "```", "[[", "\ue200", "<sup>1", "[1]", "1\n[1]: "]
+    "part",
+    [
+        "[",
+        "[1,",
+        "[1 ",
+        "【1†",
+        "(Source ",
+        "`",
+        "```",
+        "[[",
+        "\ue200",
+        "<sup>1",
+        "[1]",
+        "1\n[1]: ",
+        "[doc 2020 ",
+    ],
 )
 def test_marks_are_found_in_linear_time(part: str) -> None:
     text = part * (100_000 // len(part))

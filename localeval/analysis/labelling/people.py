@@ -58,23 +58,27 @@ def compare_people(one: Person, other: Person, draw: LabelDraw) -> TwoPeople:
     if not common:
         raise InputError(f"{one.name} and {other.name} have no item in common; give labels of the same draw.")
     pairs = {row_id: (one.labels[row_id].value, other.labels[row_id].value) for row_id in common}
+    same = [row_id for row_id, (a, b) in pairs.items() if a == b]
+    # None is the label of a row that one can't tell.
     told = {row_id: pair for row_id, pair in pairs.items() if None not in pair}
-    agreed = {row_id: one.labels[row_id] for row_id, (a, b) in pairs.items() if a == b}
-    different = [row_id for row_id, (a, b) in told.items() if a != b]
-    untold = [row_id for row_id, (a, b) in pairs.items() if a != b and row_id not in told]
-    single = [
-        row_id
-        for row_id in draw.items
-        if row_id not in pairs and (row_id in one.labels or row_id in other.labels)
-    ]
+    labelled = one.labels.keys() | other.labels.keys()
+    single = [row_id for row_id in draw.items if row_id in labelled and row_id not in pairs]
     return TwoPeople(
         people=(one, other),
-        agreed=agreed,
-        open=[*different, *untold, *single],
+        agreed={row_id: one.labels[row_id] for row_id in same},
+        open=[*_different(pairs), *single],
         both=len(told),
-        same=sum(a == b for a, b in told.values()),
+        same=sum(row_id in told for row_id in same),
         kappa=_kappa(told, draw),
     )
+
+
+def _different(pairs: Mapping[str, tuple[float | None, float | None]]) -> list[str]:
+    """Return the rows with different labels: those that both could tell, then those that one can't."""
+    different = [row_id for row_id, (a, b) in pairs.items() if a != b]
+    told = [row_id for row_id in different if None not in pairs[row_id]]
+    untold = [row_id for row_id in different if None in pairs[row_id]]
+    return [*told, *untold]
 
 
 def _kappa(told: Mapping[str, tuple[float | None, float | None]], draw: LabelDraw) -> Figure | None:

@@ -272,20 +272,25 @@ def _mixes_lists(sentence: Sequence[Token], statements: Sequence[str]) -> bool:
     "A and B have 5 and 7, respectively" does not say that A has 7.
     """
     all_words = "".join(token.word for token in sentence)
-    if not any(word in all_words for word in ("respectively", "分别", "分別")):
+    if not any(word in all_words for word in _PAIRS_LISTS):
         return False
     first = next((i for i, token in enumerate(sentence) if token.is_number), 0)
     values = [token.key for token in sentence[first:] if token.is_number]
     parties = _listed(sentence[:first])
     if len(parties) != len(values) or len(set(values)) != len(values):
         return False
-    for stated in map(content_keys, map(tokens, statements)):
-        pairs = zip(parties, values, strict=True)
-        named = [party for party in parties if party <= stated]
-        wrong = [value for party, value in pairs if value in stated and not party <= stated]
-        if wrong and len(named) == 1:
-            return True
-    return False
+    return any(_has_value_of_other(content_keys(tokens(text)), parties, values) for text in statements)
+
+
+def _has_value_of_other(
+    stated: frozenset[str], parties: Sequence[frozenset[str]], values: Sequence[str]
+) -> bool:
+    """Return whether a statement names one of the parties, and has the value of another one."""
+    named = [party for party in parties if party <= stated]
+    if len(named) != 1:
+        return False
+    pairs = zip(parties, values, strict=True)
+    return any(value in stated and not party <= stated for party, value in pairs)
 
 
 def _listed(part: Sequence[Token]) -> list[frozenset[str]]:

@@ -114,9 +114,11 @@ def _adds_negation(clauses: Sequence[Clause], statement: Sequence[Token]) -> boo
         return True
     negated = [clause for clause in clauses if _negates(clause.tokens)]
     affirmed = [clause for clause in clauses if not _negates(clause.tokens)]
+    if not negated:
+        return False
     stated = content_keys(statement)
     from_negated = any(clause.content <= stated for clause in negated) or _fits(stated, negated)
-    return bool(negated) and _fits(stated, affirmed) and not from_negated
+    return _fits(stated, affirmed) and not from_negated
 
 
 def _negated(clause: Sequence[Token], grammar_only: bool = False) -> frozenset[str]:

@@ -44,13 +44,12 @@ def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
     contexts = sample.retrieved_contexts or []
     shown_contexts = _contexts(contexts, lists)
     groups, others = _statement_groups(lists)
-    counts = Counter(one.unjudged for one in list_unjudged(lists) if one.unjudged not in _NOT_COUNTED)
     return {
         "sample": sample,
         "scores": result.scores,
         "pieces": pieces,
         "response_left_out": max(0, len(response) - MAX_TEXT),
-        "unjudged": {reason: counts[reason] for reason in sorted(counts)},
+        "unjudged": _count_unjudged(lists),
         "doubtful": any(mark and mark.doubtful for _, mark in pieces),
         "contexts": shown_contexts,
         "contexts_left_out": len(contexts) - len(shown_contexts),
@@ -64,6 +63,13 @@ def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
         "otherwise": is_unsure(lists),
         "failures": [(listed.judgement, listed.failure) for listed in lists if listed.failure],
     }
+
+
+def _count_unjudged(lists: Sequence[DecisionList]) -> dict[str, int]:
+    """Count the stretches of the response that are not judged by their reasons, in alphabetical order."""
+    reasons = [one.unjudged for one in list_unjudged(lists)]
+    counts = Counter(reason for reason in reasons if reason not in _NOT_COUNTED)
+    return dict(sorted(counts.items()))
 
 
 class Mark(NamedTuple):
@@ -92,10 +98,11 @@ class Mark(NamedTuple):
         >>> [(part.start, part.end, part.doubtful) for part in Mark(0, 9, "r0").parted([(2, 4)])]
         [(0, 2, False), (2, 4, True), (4, 9, False)]
         """
-        inside = [(max(a, self.start), min(b, self.end)) for a, b in spans if a < self.end and b > self.start]
+        overlapping = [(start, end) for start, end in spans if start < self.end and end > self.start]
+        inside = [(max(start, self.start), min(end, self.end)) for start, end in overlapping]
         ends = sorted({self.start, self.end, *chain.from_iterable(inside)})
         for i, (start, end) in enumerate(pairwise(ends)):
-            doubtful = any(a <= start and end <= b for a, b in inside)
+            doubtful = any(first <= start and end <= last for first, last in inside)
             key = f"{self.key}-{i}" if i else self.key
             yield Mark(start, end, key, self.probability, doubtful, end == self.end)
 
@@ -261,10 +268,10 @@ def _statement_groups(lists: Sequence[DecisionList]) -> tuple[list[_Group], list
     """
     groups = []
     others = []
+    with_statements = {one.column for one in lists if one.kind == "statement" and not one.failure}
     for column in ("response", "reference"):
-        is_listed = any(one.kind == "statement" and one.column == column and not one.failure for one in lists)
         verdicts = _verdict_lists(lists, column)
-        if not is_listed or not verdicts:
+        if column not in with_statements or not verdicts:
             continue
         texts = [one.text for one in verdicts[0].decisions]
         same = [listed for listed in verdicts if [one.text for one in listed.decisions] == texts]

@@ -112,8 +112,9 @@ def _worst_and_drawn(order: list[int], most: int) -> list[int]:
     if len(order) <= most:
         return order
     worst = order[: most // 2]
-    ranks = random.Random(0).sample(range(len(worst), len(order)), most - len(worst))  # noqa: S311
-    return [*worst, *(order[rank] for rank in sorted(ranks))]
+    ranks_of_others = range(len(worst), len(order))
+    drawn = random.Random(0).sample(ranks_of_others, most - len(worst))  # noqa: S311
+    return [*worst, *(order[rank] for rank in sorted(drawn))]
 
 
 def _encoded(sample_result: SampleResult) -> Sequence[bytes]:
