@@ -186,7 +186,7 @@ class FakeEngine(TreeEngine):
         return [stated - self._of_response(variant) for variant in variants]
 
     def _of_response(self, text: str) -> float:
-        return self._likelihoods.get(text.partition("Response: ")[2], 0.0)
+        return self._likelihoods.get(text.partition("Response: ")[2].strip(), 0.0)
 
     def _reply(self, schema: type[T]) -> Reply[T]:
         if not self._answers:

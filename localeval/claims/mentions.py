@@ -6,6 +6,7 @@ Such numbers are no content: no context has them, and no statement is false for 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from localeval.text.citation_marks import FORMS as CITATION_MARKS
@@ -87,14 +88,28 @@ def without_mentions(text: str) -> str:
 
 def replace_mentions(text: str, replacement: str) -> str:
     """Return `text` with plain digits, and `replacement` in place of each mention."""
+    return _with_mentions(text, lambda _: replacement)
+
+
+def mask_mentions(text: str) -> str:
+    """Return `text` with plain digits, and spaces in place of each mention, so that all places stay.
+
+    >>> mask_mentions("It has 3 rooms [3].")
+    'It has 3 rooms    .'
+    """
+    return _with_mentions(text, lambda match: " " * len(match[0]))
+
+
+def _with_mentions(text: str, replaced: Callable[[re.Match[str]], str]) -> str:
+    """Return `text` with plain digits, and what `replaced` makes of each mention."""
     text = text.translate(_FULL_WIDTH_DIGITS)
     items = {int(match[1]) for match in _ITEM_NUMBER.finditer(text)}
-    text = _MENTION.sub(replacement, text)
+    text = _MENTION.sub(replaced, text)
 
     def replace_item(match: re.Match[str]) -> str:
         number = int(match[1])
         is_in_list = number - 1 in items or number + 1 in items
-        return replacement if is_in_list else match[0]
+        return replaced(match) if is_in_list else match[0]
 
     return _ITEM_NUMBER.sub(replace_item, text) if items else text
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from localeval.claims.columns import columns_by_cell
+from localeval.claims.mentions import mask_mentions
 from localeval.text.script import UNIFIED_HAN
 from localeval.text.word_lists import read_lists
 
 MAX_ALTERNATIVES = 6
-# Where further alternatives cost almost nothing, so this only bounds the time for a context that is full of names.
+# Where further ones cost almost nothing: this only bounds the time for contexts full of names.
 MAX_CHEAP_ALTERNATIVES = 60
 CELL = "cell"
 _WORDS = read_lists("claims", "en")["values"]
@@ -99,7 +100,9 @@ def _replaceable_values(
     for cell in _cells(statement, columns):
         if cell.text not in question and _is_free(cell, found):
             found += _replaceable(cell, columns[cell.text], question, number)
-    for value in [*_dated_and_numbers(statement), *_names(statement, in_statement=True)]:
+    # The number of a passage or a citation is no value.
+    masked = mask_mentions(statement)
+    for value in [*_dated_and_numbers(masked), *_names(masked, in_statement=True)]:
         if value.text not in question and value.text in joined and _is_free(value, found):
             found += _replaceable(value, _of_kind(value, known), question, number)
     return sorted(found, key=lambda item: item.value.start)
@@ -116,11 +119,13 @@ def anchored_values(sentence: str, question: str, contexts: Sequence[str]) -> li
     >>> [(r.value.text, r.alternatives) for r in anchored_values("Ann Lee led it from 1851.", "", [text])]
     [('1851', ('1820',))]
     """
-    return [
-        item
-        for item in _replaceable_values(sentence, question, contexts, MAX_CHEAP_ALTERNATIVES)
-        if _is_anchored(sentence[: item.value.start])
-    ]
+    found = []
+    for item in _replaceable_values(sentence, question, contexts, MAX_CHEAP_ALTERNATIVES):
+        # Of names that stand side by side, either may come first.
+        others = [text for text in item.alternatives if item.value.kind != "name" or text not in sentence]
+        if others and _is_anchored(sentence[: item.value.start]):
+            found.append(Replaceable(item.value, tuple(others)))
+    return found
 
 
 def _is_anchored(before: str) -> bool:

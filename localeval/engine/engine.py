@@ -334,7 +334,8 @@ class Engine(TreeEngine):
     def _logits_at(self, places: Set[int], tokens: Sequence[int], start: int) -> dict[int, Logits]:
         """Decode the tokens up to the last of `places`; return the logits of the token at each of them."""
         batch = [
-            BatchToken(token, start + i, (1,), i in places) for i, token in enumerate(tokens[: max(places) + 1])
+            BatchToken(token, start + i, (1,), i in places)
+            for i, token in enumerate(tokens[: max(places) + 1])
         ]
         self._count(items=len(batch))
         found = []

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from localeval.claims.replaceable_values import CELL, Replaceable, replaceable_values
+from localeval.claims.replaceable_values import CELL, Replaceable, anchored_values, replaceable_values
 from localeval.engine.interface import ContextTooLong, TreeEngine
 from localeval.fitted.heads import context_text, question_text
 from localeval.fitted.logits import sigmoid
 from localeval.judgements.base import Record
+from localeval.text.sentences import Sentence
 
 _MARGIN_DECIMALS = 4  # further digits tell nothing
 
@@ -71,15 +72,40 @@ def find_bindings(
     return _compared(engine, question, contexts, statements, replaceable)
 
 
-def find_table_bindings(
-    engine: TreeEngine, question: str, contexts: Sequence[str], statements: Sequence[str]
+def find_bindings_in_response(
+    engine: TreeEngine, question: str, response: str, contexts: Sequence[str], claims: Sequence[Sentence]
 ) -> list[Binding]:
-    """Return the binding of each statement with a value of a table; empty ones for the others, at no cost."""
-    replaceable = [
-        [item for item in replaceable_values(text, question, contexts) if item.value.kind == CELL]
-        for text in statements
-    ]
-    return _compared(engine, question, contexts, statements, replaceable)
+    """Return the binding of each claim, as read in the response; empty ones for the others, at no cost.
+
+    The whole response is read once: what a value is said of may stand in the sentence before. Values are
+    compared at the first token in which they differ, so that further alternatives cost nothing.
+    """
+    bindings = [Binding() for _ in claims]
+    before = question_text(question)
+    # With an end: the text with another value may go on where this one ends.
+    item = f"{before}{response}\n"
+    compared: list[tuple[int, Replaceable, str]] = []
+    variants = []
+    for i, claim in enumerate(claims):
+        start = len(before) + claim.start
+        for found in anchored_values(claim.text, question, contexts):
+            for alternative in found.alternatives:
+                compared.append((i, found, alternative))
+                value = found.value
+                variants.append(f"{item[: start + value.start]}{alternative}{item[start + value.end :]}")
+    try:
+        margins = engine.compare(context_text(contexts), item, variants)
+    except ContextTooLong:
+        return bindings
+    for (i, found, alternative), margin in zip(compared, margins, strict=True):
+        binding = Binding(
+            value=found.value.text,
+            alternative=alternative,
+            margin=round(margin, _MARGIN_DECIMALS),
+            in_table=found.value.kind == CELL,
+        )
+        bindings[i] = min(bindings[i], binding, key=_margin)
+    return bindings
 
 
 def _compared(

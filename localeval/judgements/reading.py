@@ -12,6 +12,7 @@ from localeval.claims.account import Claim
 from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
 from localeval.claims.terms import TERM
 from localeval.engine.interface import TokenValues, TreeEngine
+from localeval.fitted.curves import log_preference
 from localeval.fitted.heads import Contexts, Head, HeadBySha256, context_text, question_text
 from localeval.fitted.logits import sigmoid
 from localeval.judgements.base import (
@@ -24,19 +25,21 @@ from localeval.judgements.base import (
     Records,
     register_judgement,
 )
-from localeval.judgements.bindings import Binding, find_table_bindings
+from localeval.judgements.bindings import Binding, find_bindings_in_response
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.judged_text import JudgedText, UnjudgedText
 from localeval.judgements.windows import windows
 from localeval.options import Options
 from localeval.samples import Sample
-from localeval.text.display import one_line
 from localeval.text.script import begins_with_han_or_later
 from localeval.text.sentences import Sentence, has_words
 
 # Words below this are marked, in sentences below it. Neither is calibrated: a word to look at may stand in a
 # sentence that is rather right.
 DOUBT_THRESHOLD = 0.5
+# How much the log-probability that a value belongs there counts beside the head. It is the weight that was
+# fitted for Chinese statements that are asked about.
+BINDING_WEIGHT = 0.8534
 # Sentences that make a response long: there, reading agrees with people better than asking.
 MIN_LONG_SENTENCES = 3
 
@@ -142,7 +145,7 @@ class Reading(Judgement[ReadingInputs, GroundingRecord]):
     """Whether each sentence of the response is supported, by a head that reads it with the contexts."""
 
     name = "grounding"
-    version = "7"
+    version = "8"
     record = GroundingRecord
 
     def needs_head(self, options: Options) -> bool:  # noqa: ARG002 (always)
@@ -170,11 +173,10 @@ def read(inputs: ReadingInputs, engine: TreeEngine) -> GroundingRecord:
     head = inputs.head
     if head is None:
         raise NoHead(f"no head was fitted for this judge and responses in {language_code}")
+    # First, as reading then has the contexts already: all layers compute them for this.
+    bindings = find_bindings_in_response(engine, response.question, response.text, inputs.contexts, claims)
     reader = _Reader(head, _read_windows(inputs, head, engine), Contexts(inputs.contexts))
     closest = rank_sentences([claim.text for claim in claims], context_sentences(inputs.contexts), 1)
-    bindings = find_table_bindings(
-        engine, response.question, inputs.contexts, [one_line(claim.standalone) for claim in claims]
-    )
     sentences = []
     logits = []
     for claim, evidence, binding in zip(claims, closest, bindings, strict=True):
@@ -231,8 +233,9 @@ class _Reader:
         logit, word_logits = max((self.head.of_sentence(logits, overlap), logits) for logits in by_window)
         calibrated = self.head.calibration.of(logit)
         if binding.margin is not None:
-            logit = min(logit, binding.margin)
-            calibrated = min(calibrated, binding.margin)
+            bound = _bound(binding, calibrated)
+            logit += (bound - calibrated) / self.head.calibration.slope
+            calibrated = bound
         sentence = ReadSentence(
             sentence=claim.text,
             start=claim.start,
@@ -244,6 +247,17 @@ class _Reader:
             binding=None if binding.margin is None else binding,
         )
         return sentence, logit
+
+
+def _bound(binding: Binding, logit: float) -> float:
+    """Return the logit of P(supported) of a sentence, lowered as far as the margin of its value says.
+
+    A cell of a table has clean alternatives, so the margin itself bounds the logit.
+    """
+    assert binding.margin is not None  # noqa: S101 (the caller has compared)
+    if binding.in_table:
+        return min(logit, binding.margin)
+    return logit + BINDING_WEIGHT * log_preference(binding.margin)
 
 
 def _doubtful_spans(

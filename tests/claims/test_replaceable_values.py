@@ -72,7 +72,10 @@ def test_a_csv_table_may_have_cells_with_commas_in_quotes() -> None:
 
 
 def test_lines_that_name_thing_and_attribute_are_columns_by_attribute() -> None:
-    lines = "Marit, home port: Skell\nMarit, in service since: 1954\nOrla, home port: Bergen\nOrla, in service since: 1976"
+    lines = (
+        "Marit, home port: Skell\nMarit, in service since: 1954\n"
+        "Orla, home port: Bergen\nOrla, in service since: 1976"
+    )
     assert alternatives("It lies in Bergen.", lines) == {"Bergen": ("Skell",)}
     assert alternatives("It has been in service since 1976.", lines) == {"1976": ("1954",)}
 

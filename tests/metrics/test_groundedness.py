@@ -93,6 +93,48 @@ def test_a_calibration_does_not_save_a_value_of_another_row() -> None:
     assert record.all_supported <= record.sentences[0].probability
 
 
+HOUSES = "Ann Lee bought the mill in 1820. Bert Roe bought the barn in 1851."
+SWAPPED = "Two houses were sold. Ann Lee bought the mill in 1851. It is a big one."
+NOT_SWAPPED = SWAPPED.replace("1851", "1820")
+
+
+def houses(response: str) -> Sample:
+    return Sample(user_input="Who bought what?", response=response, retrieved_contexts=[HOUSES])
+
+
+def test_a_value_of_another_thing_lowers_its_sentence_of_a_long_response_and_no_other() -> None:
+    judge = fake_judge(FakeEngine([], likelihoods={NOT_SWAPPED: -3.0, SWAPPED: -12.0}))
+    result = evaluate([houses(SWAPPED)], ["groundedness"], judge, head=LONG_HEAD)
+    first, swapped, last = record_of(result).sentences
+    assert swapped.probability < 0.01
+    assert swapped.binding.likelier_value == "1820"
+    assert first.binding is None
+    assert last.binding is None
+    assert first.probability > 0.5
+
+
+def test_a_value_that_is_the_likeliest_there_lowers_nothing() -> None:
+    judge = fake_judge(FakeEngine([], likelihoods={NOT_SWAPPED: -3.0, SWAPPED: -50.0}))
+    result = evaluate([houses(NOT_SWAPPED)], ["groundedness"], judge, head=LONG_HEAD)
+    first, right, _ = record_of(result).sentences
+    assert right.probability == pytest.approx(first.probability)
+    assert right.binding.likelier_value == ""
+
+
+def test_a_value_with_which_a_sentence_opens_is_not_compared() -> None:
+    response = "Two were sold. Bert Roe bought the mill. That is all."
+    other = response.replace("Bert Roe", "Ann Lee")
+    judge = fake_judge(FakeEngine([], likelihoods={other: -3.0, response: -12.0}))
+    result = evaluate([houses(response)], ["groundedness"], judge, head=LONG_HEAD)
+    assert [sentence.binding for sentence in record_of(result).sentences] == [None] * 3
+
+
+def test_a_response_without_a_value_to_compare_costs_nothing_more() -> None:
+    engine = FakeEngine([])
+    evaluate([LONG], ["groundedness"], fake_judge(engine), head=LONG_HEAD)
+    assert engine.spent.context == 0
+
+
 def test_a_head_of_the_language_is_needed_where_something_is_claimed() -> None:
     judge = fake_judge(FakeEngine([]))
     chinese, empty = (MILL.model_copy(update={"response": text}) for text in ("水磨建于1820年。", ""))
