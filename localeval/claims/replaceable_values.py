@@ -112,20 +112,29 @@ def anchored_values(sentence: str, question: str, contexts: Sequence[str]) -> li
     """Return the values of `sentence` that its words before them tie to something, in order.
 
     They are those of `replaceable_values`, with all alternatives, but for values with which the sentence
-    opens, or which only small words precede. Such a value tells what the sentence is about: that another one
-    would have been as likely there does not make it wrong.
+    opens, or which only small words precede, and a name that is the first of several values. These tell what
+    the sentence is about: that another one would have been as likely there does not make it wrong.
 
     >>> text = "Ann Lee led the mill from 1820. Bert Roe led it from 1851."
     >>> [(r.value.text, r.alternatives) for r in anchored_values("Ann Lee led it from 1851.", "", [text])]
     [('1851', ('1820',))]
     """
+    values = _replaceable_values(sentence, question, contexts, MAX_CHEAP_ALTERNATIVES)
     found = []
-    for item in _replaceable_values(sentence, question, contexts, MAX_CHEAP_ALTERNATIVES):
+    for i, item in enumerate(values):
+        tells_subject = i == 0 and len(values) > 1 and _is_name(item.value)
+        if tells_subject or not _is_anchored(sentence[: item.value.start]):
+            continue
         # Of names that stand side by side, either may come first.
-        others = [text for text in item.alternatives if item.value.kind != "name" or text not in sentence]
-        if others and _is_anchored(sentence[: item.value.start]):
+        others = [text for text in item.alternatives if not _is_name(item.value) or text not in sentence]
+        if others:
             found.append(Replaceable(item.value, tuple(others)))
     return found
+
+
+def _is_name(value: Value) -> bool:
+    """Return whether a value is a name, or a cell without digits."""
+    return value.kind == "name" or (value.kind == CELL and not any(map(str.isdigit, value.text)))
 
 
 def _is_anchored(before: str) -> bool:

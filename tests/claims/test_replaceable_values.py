@@ -2,7 +2,7 @@
 
 import pytest
 
-from localeval.claims.replaceable_values import replaceable_values
+from localeval.claims.replaceable_values import anchored_values, replaceable_values
 
 MARKDOWN = "| Ferry | Crew | Port |\n| --- | --- | --- |\n| Marit | 24 | Skell |\n| Orla | 31 | Bergen |"
 CSV = "Ferry,Crew,Port\nMarit,24,Skell\nOrla,31,Bergen"
@@ -93,3 +93,29 @@ def test_a_capital_within_a_word_begins_no_name() -> None:
 def test_a_name_that_opens_a_sentence_of_the_contexts_is_compared_without_its_article() -> None:
     text = "The Rose Mill was sold to the Corn Mill. The Wind Mill burnt down."
     assert alternatives("It was sold to the Wind Mill.", text) == {"Wind Mill": ("Rose Mill", "Corn Mill")}
+
+
+PLANS = "The Lark plan costs 18 crowns and is sold in Arl. The Wren plan costs 9 crowns and is sold in Bern."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "compared"),
+    [
+        ("The Lark plan costs 9 crowns.", ["9"]),
+        ("Customers of the Lark plan pay 9 crowns.", ["9"]),
+        ("9 crowns is the price of the Lark plan.", ["Lark"]),
+        ("For the Lark plan, the price is 9 crowns in Arl.", ["9", "Arl"]),
+        ("The cheap one is sold in Arl.", ["Arl"]),
+        ("9 crowns.", []),
+    ],
+)
+def test_what_a_sentence_is_about_is_not_compared_but_what_it_says_of_that(
+    sentence: str, compared: list[str]
+) -> None:
+    assert [item.value.text for item in anchored_values(sentence, "", [PLANS])] == compared
+
+
+def test_of_names_side_by_side_none_is_an_alternative_to_the_other() -> None:
+    text = "The mill was built by Ann Lee and Bert Roe. Carl Finch sold it."
+    [item] = anchored_values("It was built for the town by Bert Roe and Ann Lee.", "", [text])
+    assert item.alternatives == ("Carl Finch",)
