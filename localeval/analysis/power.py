@@ -315,7 +315,7 @@ class _Needed:
     def __init__(self, difference: float, values: Sequence[float], groups: Sequence[int] | None) -> None:
         self._difference = difference
         self._zero_or_one = bool(values) and statistics.are_zero_or_one(values)
-        self._effect = 1.0 if groups is None else statistics.design_effect(values, groups)
+        self._effect = 1.0 if groups is None else statistics.design_effect_by_variance(values, groups)
         self._groups = None if groups is None else len(set(groups))
         self._size = 1.0 if self._groups is None else len(values) / self._groups
 
