@@ -294,7 +294,7 @@ def _of_pairs(
     return needed.metric_power(metric, before, cases, note)
 
 
-# Differences within this are equal: they differ by rounding alone.
+# Numbers within this are equal: they differ by rounding alone.
 _EQUAL = 1e-9
 
 
@@ -326,7 +326,8 @@ class _Needed:
             pairs = statistics.needed_flips(min(1.0, max(self._difference, flips)), self._difference)
         else:
             pairs = statistics.needed_pairs(deviation, self._difference)
-        samples = math.ceil(self._effect * pairs)
+        # An error of rounding, which differs between processors, must not add a sample.
+        samples = math.ceil(self._effect * pairs - _EQUAL)
         groups = None if self._groups is None else math.ceil(samples / self._size)
         return Case(assumption, correlation, deviation, samples, groups)
 
