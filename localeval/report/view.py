@@ -23,9 +23,10 @@ class Disagreement(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """What a certificate says of a run, in a sentence, and whether it holds for it."""
+    """What a certificate says of a run, in a sentence in English and Chinese, and whether it holds for it."""
 
     text: str
+    text_zh: str
     holds: bool
 
 

@@ -115,6 +115,7 @@ def environment(**filters: Callable[..., object]) -> Environment:
         named=translations.named,
         definition=translations.definition,
         reason=translations.reason,
+        spans=translations.spans,
         max_text=MAX_TEXT,
         max_statement=MAX_STATEMENT,
     )
