@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from localeval.metrics.abstention_balanced import AbstentionBalanced
 from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
@@ -53,6 +54,9 @@ class RunView(Protocol):
 
     @property
     def corrected(self) -> Mapping[str, Corrected]: ...
+
+    @property
+    def abstention_balanced(self) -> AbstentionBalanced | None: ...
 
     @property
     def higher_is_better(self) -> Mapping[str, bool]: ...
