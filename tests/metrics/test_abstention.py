@@ -1,13 +1,16 @@
 """Abstention: in which of the six cells a sample is, by which evidence, and what the judge is asked."""
 
 import csv
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from localeval import Score, evaluate, rescore
+from localeval import Result, Score, evaluate, rescore
 from localeval.judgements.decision import Decision
+from localeval.runs.folder import load
 from localeval.testing import FakeEngine, fake_judge
 
 NAMES = ["abstention_accuracy", "unsupported_answer_rate", "over_refusal_rate"]
@@ -271,14 +274,45 @@ def test_means_are_rates_over_their_own_samples_and_a_threshold_needs_no_judge(t
     assert again["unsupported_answer_rate"].value == 1 / 2
 
 
-def told(*labels: bool) -> str:
-    """The report of responses that all refuse, with these labels; the last one answers."""
+def run_of(*labels: bool, output: Path | None = None) -> Result:
+    """Responses that all refuse, with these labels; the last one answers."""
     responses = [REFUSAL] * (len(labels) - 1) + [ANSWER]
     rows = [
         {"user_input": QUESTION, "response": response, "answerable": label}
         for response, label in zip(responses, labels, strict=True)
     ]
-    return str(evaluate(rows, NAMES, fake_judge(FakeEngine([YES, YES])), statements="sentences"))
+    return evaluate(rows, NAMES, fake_judge(FakeEngine([YES, YES])), output, statements="sentences")
+
+
+def told(*labels: bool) -> str:
+    return str(run_of(*labels))
+
+
+def test_both_sides_and_their_mean_are_in_python_and_in_the_files_of_a_run(tmp_path: Path) -> None:
+    both = run_of(True, True, False, False, False, True, output=tmp_path).abstention_balanced
+    assert both is not None
+    assert (both.answerable, both.answered, both.unanswerable, both.refused) == (3, 1, 3, 3)
+    assert both.value == pytest.approx(2 / 3)
+    assert both.interval is not None
+    assert both.interval[0] < 2 / 3 < both.interval[1]
+    stored = json.loads((tmp_path / "results.json").read_text("utf-8"))["abstention_balanced"]
+    assert stored == {**asdict(both), "interval": list(both.interval)}
+    assert load(tmp_path).abstention_balanced == both
+    assert "Mean of both shares:" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_a_run_of_one_side_has_counts_and_no_mean() -> None:
+    both = run_of(True, True).abstention_balanced
+    assert both is not None
+    assert (both.value, both.interval, both.answerable, both.unanswerable) == (None, None, 2, 0)
+
+
+def test_a_run_without_all_metrics_of_abstention_has_no_balance(tmp_path: Path) -> None:
+    judge = fake_judge(FakeEngine([YES]))
+    sample = {"user_input": QUESTION, "response": REFUSAL, "answerable": True}
+    result = evaluate([sample], ["over_refusal_rate"], judge, tmp_path, statements="sentences")
+    assert result.abstention_balanced is None
+    assert "abstention_balanced" not in (tmp_path / "results.json").read_text("utf-8")
 
 
 def test_the_report_tells_both_sides_and_the_mean_of_both_shares() -> None:

@@ -168,10 +168,6 @@ def question_asked(draw: LabelDraw, item: LabelItem, language: str) -> Asked:
 @lru_cache
 def read_words() -> dict[str, dict[str, Any]]:
     """Read words.toml: language -> key -> words; "asks" is a table in each language."""
-    tables: dict[str, dict[str, Any]] = tomllib.loads(own_file("words.toml"))
+    text = resources.files("localeval.analysis.labelling").joinpath("words.toml").read_text(encoding="utf-8")
+    tables: dict[str, dict[str, Any]] = tomllib.loads(text)
     return tables
-
-
-def own_file(name: str) -> str:
-    """Read a file in this folder."""
-    return resources.files("localeval.analysis.labelling").joinpath(name).read_text(encoding="utf-8")
