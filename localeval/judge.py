@@ -373,15 +373,20 @@ class Judge:
         settings = dict(vars(self.engine.settings))
         return {"model": self.model["sha256"], "settings": settings, "packages": package_versions()}
 
-    def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
+    def signature(
+        self, metrics: Sequence[Metric], options: Options, samples: Sequence[Sample] = ()
+    ) -> Signature:
         """Return what the scores of these metrics are computed with. Raises what `check_requirements` raises.
+
+        samples  of the run, see `build_signature`
 
         Raises ValueError for an embedder's or classifier's own signature without the texts name and sha256.
         """
         auxiliary = self._open_auxiliary_models(judgements_of(metrics), options)
         signatures = {name: model.signature() for name, model in auxiliary.items()}
         models = model_signature(self.model, self.engine.settings)
-        return build_signature(models.model_copy(update=signatures), metrics, options, self.curves(options))
+        models = models.model_copy(update=signatures)
+        return build_signature(models, metrics, options, self.curves(options), samples)
 
     def _open_auxiliary_models(
         self, judgements: Sequence[AnyJudgement], options: Options

@@ -67,7 +67,7 @@ def rescore(
     heads = heads_for(config.engine.model, choices)
     curves = _curves(config, choices, heads, "calibration" in options)
     stored = run_folder.load(path) if (path / run_folder.RESULTS).exists() else None
-    signature = _signature(config, selected, choices, curves)
+    signature = _signature(config, selected, choices, curves, samples)
     inputs_by = Choices(choices, heads, curves, **config.auxiliary_signatures)
     finder = _RecordFinder(path, config.engine.model_dump(), inputs_by)
     scored = ScoredSamples(samples, finder.lines, signature)
@@ -158,12 +158,16 @@ def _curves(
 
 
 def _signature(
-    config: run_folder.StoredRunConfig, metrics: Sequence[Metric], options: Options, curves: Curves
+    config: run_folder.StoredRunConfig,
+    metrics: Sequence[Metric],
+    options: Options,
+    curves: Curves,
+    samples: Sequence[Sample],
 ) -> Signature:
     """Return the signature of the new scores; prompts and judgements have the run's versions."""
     of_run = config.signature
     models = of_run.model_copy(update=config.auxiliary_signatures)
-    current = build_signature(models, metrics, options, curves)
+    current = build_signature(models, metrics, options, curves, samples)
     prompts = {name: of_run.prompts.get(name, new) for name, new in current.prompts.items()}
     judgements = {name: of_run.judgements.get(name, new) for name, new in current.judgements.items()}
     return current.model_copy(update={"prompts": prompts, "judgements": judgements})
