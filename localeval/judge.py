@@ -47,7 +47,6 @@ from localeval.judgements.journal import (
     put_failure,
 )
 from localeval.judgements.making import KeyedRecord
-from localeval.judgements.standalone_question import NAME as STANDALONE_QUESTION
 from localeval.metrics import Metric, Score, register_criteria
 from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.signature import (
@@ -57,6 +56,7 @@ from localeval.metrics.signature import (
     model_signature,
     models_used,
     needs_judge,
+    puts_to_judge,
 )
 from localeval.metrics.summary import choose_metrics, judgements_of_sample, undefined_reason
 from localeval.models import ModelFiles, resolve
@@ -264,8 +264,6 @@ class Judge:
             clock = _Clock(timeout)
 
             def make(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord | None:
-                if judgement.name == STANDALONE_QUESTION and not self.is_asked(required, options):
-                    return None
                 inputs = judgement.inputs(sample, records, choices)
                 key = self.key(judgement, inputs)
                 stored = find_final(journal, judgement, key)
@@ -281,7 +279,7 @@ class Judge:
                 failure = clock.failure()
                 return failure, put_failure(journal, judgement, key, sample, failure)
 
-            return make_records(sample, required, make)
+            return make_records(sample, required, make, ask_judge=self.is_asked(required, options))
 
     def _ask(
         self, judgement: AnyJudgement, inputs: Inputs, key: str, sample: Sample, journal: Journal
@@ -310,7 +308,7 @@ class Judge:
 
     def is_asked(self, required: Sequence[str], options: Options) -> bool:
         """Return whether one of these judgements is put to the judge itself."""
-        return self.has_model and "judge" in models_used(with_needs(required), options)
+        return self.has_model and puts_to_judge(required, options)
 
     def choices(self, required: Sequence[str], options: Options) -> Choices:
         """Collect what the inputs of these judgements are chosen by, with what was fitted for this judge.

@@ -278,10 +278,15 @@ def has_follow_up(samples: Iterable[Sample], metrics: Sequence[Metric], options:
     if not needs_judge(metrics, options):
         return False
     return any(
-        "judge" in models_used(with_needs(judgements_of_sample(metrics, options, sample)), options)
+        puts_to_judge(judgements_of_sample(metrics, options, sample), options)
         for sample in samples
         if is_follow_up(sample)
     )
+
+
+def puts_to_judge(names: Sequence[str], options: Options) -> bool:
+    """Return whether one of the judgements of these names, or one that they need, is put to the judge."""
+    return "judge" in models_used(with_needs(names), options)
 
 
 def needs_judge(metrics: Sequence[Metric], options: Options) -> bool:

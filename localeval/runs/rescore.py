@@ -17,7 +17,7 @@ from localeval.judgements.journal import JOURNAL, JournalFile, find, key_of
 from localeval.judgements.making import KeyedRecord
 from localeval.metrics import Metric
 from localeval.metrics.sample_result import score_records
-from localeval.metrics.signature import Signature, build_signature
+from localeval.metrics.signature import Signature, build_signature, puts_to_judge
 from localeval.metrics.summary import choose_metrics, scorable
 from localeval.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
@@ -205,7 +205,8 @@ class _RecordFinder:
             record = find(self.lines, judgement, key)
             return None if record is None else (record, key)
 
-        records, keys = make_records(sample, required, find_record)
+        ask_judge = puts_to_judge(required, self._choices.options)
+        records, keys = make_records(sample, required, find_record, ask_judge=ask_judge)
         for judgement in with_needs(required):
             if judgement.name not in records:
                 self.missing[judgement.name].append(sample.id)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from localeval import Judge, Result, compare, evaluate, merge, rescore
-from localeval.errors import NotComparable
+from localeval.errors import InputError, NotComparable
 from localeval.judgements.standalone_question import MAX_CHARACTERS, MAX_MESSAGES, NAME, shown_messages
 from localeval.runs.folder import load_config
 from localeval.samples import Sample
@@ -164,10 +164,22 @@ def test_a_run_that_is_scored_again_keeps_the_signature_of_its_conversations(tmp
     assert rescore(tmp_path / "run").signature == signature
 
 
+def test_a_conversation_that_was_not_judged_has_no_score_of_the_same_texts_without_it(tmp_path: Path) -> None:
+    alone = {**WITHOUT, "id": "alone"}
+    run_of(tmp_path / "run", [alone])
+    run_of(
+        tmp_path / "run", [{**alone, "reference": "1871"}, {**FOLLOW_UP, "reference": "1871"}], "exact_match"
+    )
+    with pytest.raises(InputError, match=r"statements of 1 sample \(a\)"):
+        rescore(tmp_path / "run", ["faithfulness"])
+
+
 def test_runs_whose_questions_were_written_by_other_prompts_are_not_compared(tmp_path: Path) -> None:
     run_of(tmp_path / "a", [FOLLOW_UP])
     shipped = files("localeval.prompts").joinpath("en", f"{NAME}.toml").read_text(encoding="utf-8")
-    run_of(tmp_path / "b", [FOLLOW_UP], prompts={NAME: {"en": shipped.replace("word for word", "as written")}})
+    run_of(
+        tmp_path / "b", [FOLLOW_UP], prompts={NAME: {"en": shipped.replace("word for word", "as written")}}
+    )
     with pytest.raises(NotComparable, match=f"prompts.{NAME}/en"):
         compare(tmp_path / "a", tmp_path / "b")
 
