@@ -82,7 +82,7 @@ def sample_fingerprint(sample: Sample) -> str:
 
 
 def question_fingerprint(sample: Sample) -> str | None:
-    """Return 16 hexadecimal digits of the sample's question and of earlier messages; None without a question."""
+    """Return 16 hexadecimal digits of the sample's question and earlier messages; None without a question."""
     question = sample.user_input or ""
     return _digest([*_earlier(sample), question]) if question.strip() else None
 
