@@ -51,7 +51,10 @@ def test_a_thought_of_the_response_is_not_shown_and_marks_stay_in_place() -> Non
 
 
 def test_a_question_of_a_conversation_is_shown_with_what_was_said_before() -> None:
-    history = [{"role": "user", "content": "When was it built?"}, {"role": "assistant", "content": "In 1801."}]
+    history = [
+        {"role": "user", "content": "When was it built?"},
+        {"role": "assistant", "content": "In 1801."},
+    ]
     sample = mill(1, user_input="By whom?").model_copy(update={"history": history})
     draw = draw_items(run_of([sample]))
     texts = texts_of(draw, draw.items["mill-1"])
