@@ -48,6 +48,13 @@ from localeval.text.sentences import has_words
 from localeval.text.word_lists import read_lists
 
 ResponseKind = Literal["answered", "partly", "refused", "undetermined"]
+Cell = Literal[
+    "answered", "over_refusal", "partly_answered", "unsupported_answer", "refused", "partly_refused"
+]
+"""What a sample counts as: the first three where the contexts answer the question, the others where not."""
+
+ANSWERABLE_CELLS: tuple[Cell, ...] = ("answered", "over_refusal", "partly_answered")
+RIGHT_CELLS: tuple[Cell, ...] = ("answered", "refused", "partly_refused")
 
 MIN_KIND_PROBABILITY = 0.5  # of the likeliest kind of response; below it the kind is not determined
 MIN_PROOF = 0.5  # from which a response proves that the contexts answer, so that nothing more is asked
@@ -127,6 +134,32 @@ class AbstentionRecord(Record):
             return True
         return self._by_short_answer >= least_answerable(threshold)
 
+    def cell(self, supported: float | None, threshold: float) -> Cell | None:
+        """Return what the sample counts as; None where kind or contexts are not determined."""
+        kind = self.kind
+        if kind == "undetermined" or self.answerable(supported) is None:
+            return None
+        if self.is_answerable(supported, threshold):
+            if kind == "answered":
+                return "answered"
+            return "over_refusal" if kind == "refused" else "partly_answered"
+        if kind == "refused":
+            return "refused"
+        is_supported = supported is not None and supported >= threshold
+        return "partly_refused" if kind == "partly" and is_supported else "unsupported_answer"
+
+    def unsupported_answer(self, supported: float | None) -> float:
+        """Return P(the response gives an answer that the contexts do not), if they do not answer the question."""
+        return self.kinds["answered"] + self.kinds["partly"] * (1 - (supported or 0.0))
+
+    def right(self, supported: float | None) -> float:
+        """Return P(it answers what can be answered, or refuses what can't); 0 where that can't be known."""
+        answerable = self.answerable(supported)
+        if answerable is None:
+            return 0.0
+        answered = answerable * self.kinds["answered"]
+        return answered + (1 - answerable) * (1 - self.unsupported_answer(supported))
+
     @property
     def _by_short_answer(self) -> float:
         return self.short_answer_supported * self.short_answer_whole
@@ -136,7 +169,7 @@ class AbstentionRecord(Record):
         return proof(self.lacks, self.whole, supported)
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
-        """List whether the contexts answer the question, and whether the response answers it."""
+        """List whether the contexts answer the question, whether the response does, and the cell of both."""
         supported = supported_in(context.records)
         answerable = self.answerable(supported)
         listed = []
@@ -167,6 +200,19 @@ class AbstentionRecord(Record):
                 reason=self._why_kind(words),
             )
         )
+        cell = self.cell(supported, context.threshold)
+        if cell is not None:
+            listed.append(
+                Decision(
+                    text=context.sample.response or "",
+                    label="right",
+                    probability=self.right(supported),
+                    is_yes=cell in RIGHT_CELLS,
+                    threshold=context.threshold,
+                    column="response",
+                    reason=cell,
+                )
+            )
         return tuple(listed)
 
     def _why_answerable(self, words: Mapping[str, str], supported: float | None) -> str:
