@@ -39,7 +39,6 @@ from localeval.text.display import one_line, printable, shorten
 DATA = Path(__file__).parents[1] / "tests" / "data"
 TABLE_WIDTH = 140
 MAX_TEXT = 160  # characters of a text that are shown
-EQUAL = 0.005  # expected scores are written with two decimals at least
 
 Row = Mapping[str, Any]
 Interval = tuple[float, float]
@@ -228,7 +227,7 @@ def judge_criteria(rows: Sequence[Row], run: Run) -> list[Finding]:
                 Finding(
                     row["id"],
                     "levels" if levels else "yes or no",
-                    score.value is not None and math.isclose(score.value, label, abs_tol=EQUAL),
+                    score.value is not None and math.isclose(score.value, label),
                     {"criterion": name},
                     (f"{shown(item, name)}; expected {label:.3f}", *decisions_of(item)),
                     label=label,
@@ -291,7 +290,7 @@ def is_same(value: float | None, expected: float | None) -> bool:
     """Return whether a score is the expected one; both may be undefined."""
     if value is None or expected is None:
         return value is expected
-    return math.isclose(value, expected, abs_tol=EQUAL)
+    return math.isclose(value, expected)
 
 
 # --- Tables -----------------------------------------------------------------------------------------------
