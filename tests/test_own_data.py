@@ -13,8 +13,8 @@ from tests.steady import SteadyEngine, steady_judge
 
 ROOT = Path(__file__).parents[1]
 CONTEXTS = ["Tea is green."]
-SUPPORTED = {"verdict": 0.9}
-UNSUPPORTED = {"verdict": 0.1}
+SUPPORTED: dict[str, Any] = {"verdict": 0.9}
+UNSUPPORTED: dict[str, Any] = {"verdict": 0.1}
 
 
 @pytest.fixture
