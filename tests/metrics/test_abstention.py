@@ -166,6 +166,14 @@ def test_nobody_is_asked_whether_an_answer_refuses_that_has_no_word_for_it() -> 
     assert "can't tell" in hedged.items[-1]
 
 
+def test_an_apology_before_an_answer_is_no_sign_of_a_refusal() -> None:
+    # Both sentences are statements.
+    apology = judged("Sorry for the long wait! The mill was built in 1820.", SUPPORTED, SUPPORTED, YES, YES)
+    assert not any("can't tell" in item for item in apology.items)
+    refusal = judged("Sorry for having to pass.", SUPPORTED, NO, NO, YES, *CONTEXTS_LACK)
+    assert any("can't tell" in item for item in refusal.items)
+
+
 def test_a_partial_answer_is_right_where_the_contexts_give_only_that_part() -> None:
     found = judged(PARTIAL, SUPPORTED, YES, NO, *CONTEXTS_LACK, question="When was it built, by whom?")
     assert found.accuracy.value == 1.0
