@@ -390,7 +390,7 @@ def told_by_words(response: JudgedText) -> Told | None:
 def _may_refuse(text: str) -> bool:
     """Return whether a word of the text may say that something can't be told.
 
-    An apology may where it is the only sentence: beside others it is mostly a courtesy ("Sorry, you waited!").
+    An apology may where it is the only sentence: beside others it is mostly a courtesy ("Sorry you waited!").
 
     >>> _may_refuse("Sorry for the wait! It is oak."), _may_refuse("Sorry for that.")
     (False, True)
