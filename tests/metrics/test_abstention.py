@@ -18,6 +18,7 @@ QUESTION = "When was the mill built?"
 CONTEXTS = ["The mill was built in 1820."]
 ANSWER = "The mill was built in 1820."
 REFUSAL = "The documents do not say when the mill was built."
+PARTIAL = "The mill was built in 1820. The documents do not say by whom."
 
 SUPPORTED: dict[str, Any] = {"verdict": 0.9}
 UNSUPPORTED: dict[str, Any] = {"verdict": 0.1}
@@ -39,7 +40,15 @@ class Judged(NamedTuple):
 
     @property
     def reasons(self) -> list[str]:
-        return [decision.reason for decision in self.decisions]
+        """Why the contexts count as answering or not, and the response as an answer or not."""
+        return [decision.reason for decision in self.decisions if decision.label != "right"]
+
+    @property
+    def cells(self) -> list[tuple[str, bool]]:
+        """The cell, and whether it is right; none where it is not determined."""
+        return [
+            (decision.reason, decision.is_yes) for decision in self.decisions if decision.label == "right"
+        ]
 
 
 def judged(
@@ -160,9 +169,16 @@ def test_nobody_is_asked_whether_an_answer_refuses_that_has_no_word_for_it() -> 
     assert "can't tell" in hedged.items[-1]
 
 
+def test_an_apology_before_an_answer_is_no_sign_of_a_refusal() -> None:
+    # Both sentences are statements.
+    apology = judged("Sorry for the long wait! The mill was built in 1820.", SUPPORTED, SUPPORTED, YES, YES)
+    assert not any("can't tell" in item for item in apology.items)
+    refusal = judged("Sorry for having to pass.", SUPPORTED, NO, NO, YES, *CONTEXTS_LACK)
+    assert any("can't tell" in item for item in refusal.items)
+
+
 def test_a_partial_answer_is_right_where_the_contexts_give_only_that_part() -> None:
-    response = "The mill was built in 1820. The documents do not say by whom."
-    found = judged(response, SUPPORTED, YES, NO, *CONTEXTS_LACK, question="When was it built, by whom?")
+    found = judged(PARTIAL, SUPPORTED, YES, NO, *CONTEXTS_LACK, question="When was it built, by whom?")
     assert found.accuracy.value == 1.0
     assert found.unsupported.value == 0.0
     assert found.reasons[1] == "partly answered"
@@ -176,9 +192,8 @@ def test_a_partial_answer_without_support_is_an_unsupported_answer() -> None:
 
 
 def test_a_partial_answer_is_not_right_where_the_contexts_give_all_and_no_refusal_either() -> None:
-    response = "The mill was built in 1820. The documents do not say by whom."
     answer = [{"answer": "It was built in 1820 by Ann."}, SUPPORTED, YES]
-    found = judged(response, SUPPORTED, YES, NO, *answer, question="When was it built, and by whom?")
+    found = judged(PARTIAL, SUPPORTED, YES, NO, *answer, question="When was it built, and by whom?")
     assert found.accuracy.value == 0.0
     assert found.over_refusal.value == 0.0
 
@@ -217,6 +232,26 @@ def test_a_response_whose_kind_is_not_clear_is_left_out() -> None:
     even = {"verdict": 0.5}
     found = judged("It lies beyond Ely.", UNSUPPORTED, even, NO, {"verdict": 0.6}, *CONTEXTS_LACK)
     assert found.accuracy == found.unsupported == found.over_refusal == Score.undefined("undetermined")
+    assert found.cells == []
+
+
+@pytest.mark.parametrize(
+    ("answerable", "response", "replies", "cell", "is_right"),
+    [
+        (True, ANSWER, [SUPPORTED, YES, YES], "answered", True),
+        (True, REFUSAL, [], "over_refusal", False),
+        (True, PARTIAL, [SUPPORTED, YES, NO], "partly_answered", False),
+        (False, ANSWER, [SUPPORTED, YES, YES], "unsupported_answer", False),
+        (False, REFUSAL, [], "refused", True),
+        (False, PARTIAL, [SUPPORTED, YES, NO], "partly_refused", True),
+    ],
+)
+def test_the_last_decision_names_the_cell(
+    answerable: bool, response: str, replies: list[dict[str, Any]], cell: str, is_right: bool
+) -> None:
+    found = judged(response, *replies, question="When was it built, by whom?", answerable=answerable)
+    assert found.cells == [(cell, is_right)]
+    assert found.decisions[-1].probability == found.accuracy.soft
 
 
 def test_a_response_of_sources_alone_is_left_out() -> None:
@@ -335,5 +370,6 @@ def test_csv_and_page_say_why(tmp_path: Path) -> None:
     assert [(row["statement"], row["verdict"], row["reason"]) for row in rows] == [
         (QUESTION, "1", "by the contexts: The mill was built in 1820."),
         (REFUSAL, "0", "refused (refusal)"),
+        (REFUSAL, "0", "over_refusal"),
     ]
     assert "by the contexts: The mill was built in 1820." in (tmp_path / "report.html").read_text("utf-8")
