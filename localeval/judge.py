@@ -47,7 +47,6 @@ from localeval.judgements.journal import (
     put_failure,
 )
 from localeval.judgements.making import KeyedRecord
-from localeval.judgements.standalone_question import NAME as STANDALONE_QUESTION
 from localeval.metrics import Metric, Score, register_criteria
 from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.signature import (
@@ -57,6 +56,7 @@ from localeval.metrics.signature import (
     model_signature,
     models_used,
     needs_judge,
+    puts_to_judge,
 )
 from localeval.metrics.summary import choose_metrics, judgements_of_sample, undefined_reason
 from localeval.models import ModelFiles, resolve
@@ -264,8 +264,6 @@ class Judge:
             clock = _Clock(timeout)
 
             def make(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord | None:
-                if judgement.name == STANDALONE_QUESTION and not self.is_asked(required, options):
-                    return None
                 inputs = judgement.inputs(sample, records, choices)
                 key = self.key(judgement, inputs)
                 stored = find_final(journal, judgement, key)
@@ -281,7 +279,7 @@ class Judge:
                 failure = clock.failure()
                 return failure, put_failure(journal, judgement, key, sample, failure)
 
-            return make_records(sample, required, make)
+            return make_records(sample, required, make, ask_judge=self.is_asked(required, options))
 
     def _ask(
         self, judgement: AnyJudgement, inputs: Inputs, key: str, sample: Sample, journal: Journal
@@ -310,7 +308,7 @@ class Judge:
 
     def is_asked(self, required: Sequence[str], options: Options) -> bool:
         """Return whether one of these judgements is put to the judge itself."""
-        return self.has_model and "judge" in models_used(with_needs(required), options)
+        return self.has_model and puts_to_judge(required, options)
 
     def choices(self, required: Sequence[str], options: Options) -> Choices:
         """Collect what the inputs of these judgements are chosen by, with what was fitted for this judge.
@@ -373,15 +371,20 @@ class Judge:
         settings = dict(vars(self.engine.settings))
         return {"model": self.model["sha256"], "settings": settings, "packages": package_versions()}
 
-    def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
+    def signature(
+        self, metrics: Sequence[Metric], options: Options, samples: Sequence[Sample] = ()
+    ) -> Signature:
         """Return what the scores of these metrics are computed with. Raises what `check_requirements` raises.
+
+        samples  of the run, see `build_signature`
 
         Raises ValueError for an embedder's or classifier's own signature without the texts name and sha256.
         """
         auxiliary = self._open_auxiliary_models(judgements_of(metrics), options)
         signatures = {name: model.signature() for name, model in auxiliary.items()}
         models = model_signature(self.model, self.engine.settings)
-        return build_signature(models.model_copy(update=signatures), metrics, options, self.curves(options))
+        models = models.model_copy(update=signatures)
+        return build_signature(models, metrics, options, self.curves(options), samples)
 
     def _open_auxiliary_models(
         self, judgements: Sequence[AnyJudgement], options: Options

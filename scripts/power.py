@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from localeval.statistics.intervals import paired_permutation_test
-from localeval.statistics.power import design_effect, needed_flips, needed_pairs
+from localeval.statistics.power import design_effect_by_variance, needed_flips, needed_pairs
 from scripts.intervals import shares
 
 REPEATS = 2000
@@ -77,7 +77,7 @@ def grouped(deviation: float, difference: float) -> Kind:
         return np.asarray(difference + of_groups + generator.normal(0, part, n))
 
     many = draw(np.random.default_rng(0), 200_000)
-    effect = design_effect(many.tolist(), groups_of(len(many)))
+    effect = design_effect_by_variance(many.tolist(), groups_of(len(many)))
     return Kind(draw, math.ceil(effect * needed_pairs(deviation, difference)), grouped=True)
 
 

@@ -165,7 +165,7 @@ def _check_certifiable(
             "labelled samples, or leave --certify out."
         )
     certification.check_minimum(minimum)
-    signature = judge.signature([metric], options)
+    signature = judge.signature([metric], options, kind.samples)
     return certification.check_unused(kind.samples, dataset, signature, judge, options, given)
 
 

@@ -71,9 +71,10 @@ def _rates_of(judged: Sequence[JudgedLabel], language: str) -> JudgeRates:
 
 def _effect(judged: Sequence[JudgedLabel]) -> float:
     """Return how many of these samples count as one, as those of a group are alike."""
-    from localeval.statistics.rates import correlation_within, design_effect
+    from localeval.statistics.rates import correlation_within, design_effect_by_correlation
 
     if not judged:
         return 1.0
     groups = [one.group for one in judged]
-    return design_effect(groups, correlation_within([float(one.is_agreed) for one in judged], groups))
+    correlation = correlation_within([float(one.is_agreed) for one in judged], groups)
+    return design_effect_by_correlation(groups, correlation)

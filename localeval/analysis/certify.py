@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from localeval.analysis import ledger
-from localeval.analysis.labels import judged_column, label, user_column
+from localeval.analysis.certify_text import JudgeOnLabels, sentence
+from localeval.analysis.labels import label, user_column
 from localeval.errors import InputError
 from localeval.fitted.files import FittedRow
 from localeval.judge import Judge
@@ -34,15 +34,11 @@ from localeval.samples import Sample
 from localeval.statistics.certification import (
     BoundedRate,
     bound_rate,
-    further_labels,
     level_of_test,
 )
 from localeval.system.versions import digest
 from localeval.text.display import enumerated, join_some, shorten
 
-DEFAULT_MINIMUM = 0.7
-# Values closer than this differ by rounding alone.
-_ROUNDING = 1e-9
 # Texts of worked examples that are shorter, as "yes", stand in many samples.
 _MIN_TEXT_LENGTH = 8
 
@@ -302,93 +298,28 @@ def _outcome(
     metric: Metric, language: str, counted: _Counted, place: ledger.Place, minimum: float
 ) -> LanguageOutcome:
     level = level_of_test(place.test)
-    sensitivity = counted.rate(1, level)
-    specificity = counted.rate(0, level)
-    certified = min(sensitivity.at_least, specificity.at_least) >= minimum
-    subject = f"{place} for {metric.name}, {language}".strip()
-    note = _note(counted, sensitivity, specificity, minimum)
-    labels = f"{sensitivity.labels} + {specificity.labels} labels{note}"
-    if certified:
-        rates = f"sensitivity {_rate(sensitivity)}, specificity {_rate(specificity)}"
-        sentence = f"judge certified {subject}: {rates}, {labels}"
-    else:
-        nouns = _nouns(metric)
-        faults = [
-            _fault(name, rate, noun, minimum, level_of_test(place.test + 1))
-            for name, rate, noun in (
-                ("sensitivity", sensitivity, nouns[1]),
-                ("specificity", specificity, nouns[0]),
-            )
-            if rate.at_least < minimum
-        ]
-        sentence = f"not certified {subject}: {'; '.join(faults)} ({labels})"
-    return LanguageOutcome(
+    tested = JudgeOnLabels(
+        metric=metric,
         language=language,
-        certified=certified,
-        sentence=sentence,
-        sensitivity=_stored(sensitivity),
-        specificity=_stored(specificity),
-        test=place.test,
-        level=level,
+        place=place,
+        minimum=minimum,
+        sensitivity=counted.rate(1, level),
+        specificity=counted.rate(0, level),
         read=counted.paths["read"],
         asked=counted.paths["asked"],
     )
-
-
-def _nouns(metric: Metric) -> dict[int, str]:
-    """Name the samples of each label."""
-    if judged_column(metric) == "response":
-        return {1: "right answers", 0: "wrong answers"}
-    return {1: "samples with label 1", 0: "samples with label 0"}
-
-
-def _rate(rate: BoundedRate) -> str:
-    """Format a rate with its bound, which is never rounded up."""
-    return f"{rate.rate:.2f} (at least {_down(rate.at_least)})"
-
-
-def _down(number: float) -> str:
-    """Format a number with two decimals, rounded down.
-
-    >>> _down(0.6999)
-    '0.69'
-    """
-    return f"{math.floor(100 * number + _ROUNDING) / 100:.2f}"
-
-
-def _fault(name: str, rate: BoundedRate, noun: str, minimum: float, next_level: float) -> str:
-    """Say why a rate is not enough, and how many more labels would do at the level of the next test."""
-    if not rate.labels:
-        return f"no {noun} are labelled"
-    shown = f"{rate.rate:.2f}" if rate.rate > minimum else _down(rate.rate)
-    found = f"{name} {shown}, at least {_down(rate.at_least)} < {minimum:g}"
-    number = further_labels(rate, minimum, next_level)
-    if number is None:
-        return f"{found}, and no number of labels would do while it stays so"
-    return f"{found}, and about {_two_digits(number):,} more {noun} would do if it stays so"
-
-
-def _two_digits(number: int) -> int:
-    """Round a number up to two significant digits.
-
-    >>> [_two_digits(number) for number in (7, 65, 115, 2781)]
-    [7, 65, 120, 2800]
-    """
-    unit = int(10 ** max(0, len(str(number)) - 2))
-    return math.ceil(number / unit) * unit
-
-
-def _note(counted: _Counted, sensitivity: BoundedRate, specificity: BoundedRate, minimum: float) -> str:
-    """Say what a reader has to know of the labels besides their number."""
-    notes = []
-    if any(rate.effective < rate.labels - 0.5 for rate in (sensitivity, specificity)):
-        effective = f"{sensitivity.effective:.0f} + {specificity.effective:.0f}"
-        notes.append(f"which count as {effective}, as several are of one group or question")
-    if min(counted.paths.values()):
-        notes.append(f"{counted.paths['read']} of them read by a head")
-    if minimum != DEFAULT_MINIMUM:
-        notes.append(f"minimum {minimum:g}")
-    return "".join(f", {note}" for note in notes)
+    return LanguageOutcome(
+        language=language,
+        certified=tested.is_certified,
+        sentence=sentence(tested, "en"),
+        sentence_zh=sentence(tested, "zh"),
+        sensitivity=_stored(tested.sensitivity),
+        specificity=_stored(tested.specificity),
+        test=place.test,
+        level=level,
+        read=tested.read,
+        asked=tested.asked,
+    )
 
 
 def _stored(rate: BoundedRate) -> CertifiedRate:

@@ -346,7 +346,7 @@ def _collect(first: Result, second: Result, pairs: Mapping[str, _Pairs]) -> tupl
         if other is None:
             continue
         paired += 1
-        if item.sample.user_input != other.sample.user_input:
+        if not item.sample.asks_the_same(other.sample):
             changed.append(item.sample.id)
         group = groups.of(group_of(item.sample))
         for name, pairs_of_metric in pairs.items():

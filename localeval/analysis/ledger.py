@@ -38,14 +38,6 @@ class Place(NamedTuple):
     test: int
     judge: int
 
-    def __str__(self) -> str:
-        """Say it as in "certified (2nd judge on this set)"; "" for the first."""
-        if self.test == 1:
-            return ""
-        if self.test == self.judge:
-            return f"({ordinal(self.judge)} judge on this set)"
-        return f"({ordinal(self.test)} test on labels of this set)"
-
 
 class Entry(BaseModel):
     """A judge that was tried on a set of labels.

@@ -294,7 +294,7 @@ def _of_pairs(
     return needed.metric_power(metric, before, cases, note)
 
 
-# Differences within this are equal: they differ by rounding alone.
+# Numbers within this are equal: they differ by rounding alone.
 _EQUAL = 1e-9
 
 
@@ -315,7 +315,7 @@ class _Needed:
     def __init__(self, difference: float, values: Sequence[float], groups: Sequence[int] | None) -> None:
         self._difference = difference
         self._zero_or_one = bool(values) and statistics.are_zero_or_one(values)
-        self._effect = 1.0 if groups is None else statistics.design_effect(values, groups)
+        self._effect = 1.0 if groups is None else statistics.design_effect_by_variance(values, groups)
         self._groups = None if groups is None else len(set(groups))
         self._size = 1.0 if self._groups is None else len(values) / self._groups
 
@@ -326,7 +326,8 @@ class _Needed:
             pairs = statistics.needed_flips(min(1.0, max(self._difference, flips)), self._difference)
         else:
             pairs = statistics.needed_pairs(deviation, self._difference)
-        samples = math.ceil(self._effect * pairs)
+        # An error of rounding, which differs between processors, must not add a sample.
+        samples = math.ceil(self._effect * pairs - _EQUAL)
         groups = None if self._groups is None else math.ceil(samples / self._size)
         return Case(assumption, correlation, deviation, samples, groups)
 

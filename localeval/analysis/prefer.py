@@ -25,6 +25,7 @@ from localeval.runs.evaluate import Progress, evaluate
 from localeval.runs.folder import load
 from localeval.runs.result import Result
 from localeval.samples import Sample, read_samples
+from localeval.samples.history import HISTORY, as_column
 from localeval.statistics.intervals import paired_permutation_test
 from localeval.statistics.mirrored import mean_share, mean_share_interval
 from localeval.text.display import digits, join_some, printable, shorten
@@ -317,6 +318,9 @@ class _Pairs:
             OTHER_RESPONSE: a.response,
             "retrieved_contexts": contexts,
         }
+        earlier = a.earlier_messages()
+        if earlier:
+            columns[HISTORY] = as_column(earlier)
         group = _common_group(a, b)
         if group is not None:
             columns["group"] = group
@@ -327,7 +331,7 @@ class _Pairs:
 
 def _why_left_out(a: Sample, b: Sample) -> str:
     """Return the key of `_Pairs.counts` under which a pair is left out, or ""."""
-    if a.user_input != b.user_input:
+    if not a.asks_the_same(b):
         return "other_question"
     if not (a.user_input or "").strip():
         return "no_question"

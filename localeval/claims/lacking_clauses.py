@@ -53,28 +53,42 @@ def lacking_clauses(text: str) -> LackingClauses:
     return LackingClauses(tuple(found), "".join(kept).strip())
 
 
-def asks_for(question: str, clause: str) -> bool:
-    """Return whether a clause speaks of nothing but what the question asks for, by its words with content.
+def asks_for(question: str, clause: str, rest: str = "") -> bool:
+    """Return whether a clause speaks of something that the question asks for, by its words with content.
 
     The question has all of them; of Chinese ones, which are pairs of characters, one at least. A clause
-    without any ("the documents do not say by whom") speaks of nothing else.
+    without any ("the documents do not say by whom") speaks of nothing else. Of a question with several parts
+    a clause speaks of one, if it has a word of the question that the `rest` of the response lacks.
 
     >>> asks_for("Who designed the tower?", "the documents do not say who designed the tower")
     True
     >>> asks_for("How long does it last?", "how long it takes to charge is not mentioned")
     False
+    >>> asks_for("Who owns it, and how heavy is it?", "how heavy such lamps are isn't said", "Ann owns it.")
+    True
     """
     topic = _patterns().sub(" ", clause.translate(PLAIN_APOSTROPHES).lower())
     words = [word for word in content(topic, *_LISTS) if word not in _empty_words()]
     known = known_words(question)
+    if known.issuperset(words):
+        return True
     if any(begins_with_han(word) for word in words):
         return not known.isdisjoint(words)
-    return known.issuperset(words)
+    return _has_parts(question) and not (known - known_words(rest)).isdisjoint(words)
+
+
+def _has_parts(question: str) -> bool:
+    """Return whether two clauses of a question or more have a word with content.
+
+    >>> _has_parts("Who owns it, and how heavy is it?"), _has_parts("How heavy is it?")
+    (True, False)
+    """
+    return sum(bool(content(part, "function", "verbs")) for part in _borders().split(question)) > 1
 
 
 @lru_cache
 def _empty_words() -> frozenset[str]:
-    return frozenset(read_lists("claims", "en")["exact"].split())
+    return frozenset(word for code in ("en", "zh") for word in read_lists("claims", code)["exact"].split())
 
 
 def _lacks(clause: str) -> bool:

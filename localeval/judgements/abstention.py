@@ -44,10 +44,17 @@ from localeval.text.citation_marks import without_citation_marks
 from localeval.text.display import one_line
 from localeval.text.empty_sentences import is_courtesy, is_refusal
 from localeval.text.language import language
-from localeval.text.sentences import has_words
+from localeval.text.sentences import has_words, split_sentences
 from localeval.text.word_lists import read_lists
 
 ResponseKind = Literal["answered", "partly", "refused", "undetermined"]
+Cell = Literal[
+    "answered", "over_refusal", "partly_answered", "unsupported_answer", "refused", "partly_refused"
+]
+"""What a sample counts as: the first three where the contexts answer the question, the others where not."""
+
+ANSWERABLE_CELLS: tuple[Cell, ...] = ("answered", "over_refusal", "partly_answered")
+RIGHT_CELLS: tuple[Cell, ...] = ("answered", "refused", "partly_refused")
 
 MIN_KIND_PROBABILITY = 0.5  # of the likeliest kind of response; below it the kind is not determined
 MIN_PROOF = 0.5  # from which a response proves that the contexts answer, so that nothing more is asked
@@ -127,6 +134,32 @@ class AbstentionRecord(Record):
             return True
         return self._by_short_answer >= least_answerable(threshold)
 
+    def cell(self, supported: float | None, threshold: float) -> Cell | None:
+        """Return what the sample counts as; None where kind or contexts are not determined."""
+        kind = self.kind
+        if kind == "undetermined" or self.answerable(supported) is None:
+            return None
+        if self.is_answerable(supported, threshold):
+            if kind == "answered":
+                return "answered"
+            return "over_refusal" if kind == "refused" else "partly_answered"
+        if kind == "refused":
+            return "refused"
+        is_supported = supported is not None and supported >= threshold
+        return "partly_refused" if kind == "partly" and is_supported else "unsupported_answer"
+
+    def unsupported_answer(self, supported: float | None) -> float:
+        """Return P(the response gives an answer that the contexts do not), where they do not answer."""
+        return self.kinds["answered"] + self.kinds["partly"] * (1 - (supported or 0.0))
+
+    def right(self, supported: float | None) -> float:
+        """Return P(it answers what can be answered, or refuses what can't); 0 where that can't be known."""
+        answerable = self.answerable(supported)
+        if answerable is None:
+            return 0.0
+        answered = answerable * self.kinds["answered"]
+        return answered + (1 - answerable) * (1 - self.unsupported_answer(supported))
+
     @property
     def _by_short_answer(self) -> float:
         return self.short_answer_supported * self.short_answer_whole
@@ -136,7 +169,7 @@ class AbstentionRecord(Record):
         return proof(self.lacks, self.whole, supported)
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
-        """List whether the contexts answer the question, and whether the response answers it."""
+        """List whether the contexts answer the question, whether the response does, and the cell of both."""
         supported = supported_in(context.records)
         answerable = self.answerable(supported)
         listed = []
@@ -167,6 +200,19 @@ class AbstentionRecord(Record):
                 reason=self._why_kind(words),
             )
         )
+        cell = self.cell(supported, context.threshold)
+        if cell is not None:
+            listed.append(
+                Decision(
+                    text=context.sample.response or "",
+                    label="right",
+                    probability=self.right(supported),
+                    is_yes=cell in RIGHT_CELLS,
+                    threshold=context.threshold,
+                    column="response",
+                    reason=cell,
+                )
+            )
         return tuple(listed)
 
     def _why_answerable(self, words: Mapping[str, str], supported: float | None) -> str:
@@ -244,7 +290,7 @@ class Abstention(Judgement[AbstentionInputs, AbstentionRecord]):
     """Whether the response answers or refuses, and whether the contexts answer the question."""
 
     name = "abstention"
-    version = "1"
+    version = "2"
     needs = ("statements", "support")
     record = AbstentionRecord
     prompts = (PROMPT, SHORT_ANSWER_PROMPT, STATEMENTS_PROMPT)
@@ -343,9 +389,23 @@ def told_by_words(response: JudgedText) -> Told | None:
     return Told(1 / 2, 2 / 3, 0.0, min(reasons))
 
 
+def _may_refuse(text: str) -> bool:
+    """Return whether a word of the text may say that something can't be told.
+
+    An apology may where it is the only sentence: beside others it is mostly a courtesy ("Sorry you waited!").
+
+    >>> _may_refuse("Sorry for the wait! It is oak."), _may_refuse("Sorry for that.")
+    (False, True)
+    """
+    if _pattern("hints").search(text):
+        return True
+    return bool(_pattern("apologies").search(text)) and len(split_sentences(text)) == 1
+
+
 @lru_cache
-def _hints() -> re.Pattern[str]:
-    hints = [read_lists("judgements", code)["abstention"]["hints"] for code in ("en", "zh")]
+def _pattern(name: str) -> re.Pattern[str]:
+    """Return the pattern of a list of both languages, for any case."""
+    hints = [read_lists("judgements", code)["abstention"][name] for code in ("en", "zh")]
     return re.compile("|".join(hints), re.IGNORECASE)
 
 
@@ -353,8 +413,8 @@ def _ask_what_it_tells(inputs: AbstentionInputs, engine: TreeEngine) -> Told:
     """Ask whether the response gives and completes what is asked, and find whether it lacks something.
 
     Where clauses say that something can't be told, the judge sees the rest alone. It is not asked about these
-    clauses: the response lacks what they speak of if the question asks for just that, or else as far as the
-    rest is not complete. Where they are all there is, or where only a single word may say such a thing, the
+    clauses: the response lacks what they speak of if the question asks for that, or else as far as the rest
+    is not complete. Where they are all there is, or where only a single word may say such a thing, the
     judge is asked; where not even a word does, the response lacks nothing.
     """
     text = inputs.response.text
@@ -362,11 +422,12 @@ def _ask_what_it_tells(inputs: AbstentionInputs, engine: TreeEngine) -> Told:
     rest = without_citation_marks(lacking.rest)
     if lacking.clauses and has_words(rest) and not is_courtesy(rest):
         found = _ask_about(lacking.rest, ["gives", "whole"], inputs, engine)
-        is_asked_for = any(asks_for(inputs.response.question, clause) for clause in lacking.clauses)
+        question = inputs.response.question
+        is_asked_for = any(asks_for(question, clause, lacking.rest) for clause in lacking.clauses)
         lacks = 1.0 if is_asked_for else 1 - found["whole"]
         return Told(found["gives"], lacks, found["whole"])
     kinds = ["gives", "whole"]
-    if lacking.clauses or _hints().search(text):
+    if lacking.clauses or _may_refuse(text):
         kinds.append("lacks")
     found = _ask_about(text, kinds, inputs, engine)
     lacks = found.get("lacks", 0.0)

@@ -6,7 +6,7 @@ does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from localeval.claims.evidence import context_sentences, rank_sentences
@@ -64,37 +64,44 @@ class ConsistencyRecord(Record):
         """The number of responses that refuse."""
         return sum(number == self.refusal for number in self.text_numbers)
 
-    def by_response(self) -> Iterator[list[tuple[str, list[float]]]]:
-        """Yield for each response that says anything its statements with P(each of the others supports it).
+    def by_response(self) -> Iterator[tuple[int, list[tuple[str, list[float]]]]]:
+        """Yield for each response that says anything its number, from 1, and its statements, each with P(each
+        of the others supports it).
 
         A refusal counts as one statement, which other refusals support and answers do not.
         """
         for i, number in enumerate(self.text_numbers):
             others = [self.text_numbers[j] for j in compared_with(i, len(self.text_numbers), self.others)]
             if number == self.refusal:
-                yield [(self.refusal_text, [float(other == number) for other in others])]
+                yield i + 1, [(self.refusal_text, [float(other == number) for other in others])]
                 continue
             own = [statement for statement in self.statements if statement.text_number == number]
             if own:
-                yield [(one.statement, [_probability(one, other) for other in others]) for one in own]
+                yield i + 1, [(one.statement, [_probability(one, other) for other in others]) for one in own]
 
     def decisions(self, context: DecisionContext) -> tuple[Decision, ...]:
         """List each statement of each response, with how many of the others say it."""
         words = read_lists("judgements", "zh" if self.language == "zh" else "en")["consistency"]
         return tuple(
-            self._decision(text, probabilities, context.threshold, words)
-            for stated in self.by_response()
+            self._decision(number, text, probabilities, context.threshold, words)
+            for number, stated in self.by_response()
             for text, probabilities in stated
             if probabilities
         )
 
     def _decision(
-        self, text: str, probabilities: Sequence[float], threshold: float, words: dict[str, str]
+        self,
+        number: int,
+        text: str,
+        probabilities: Sequence[float],
+        threshold: float,
+        words: dict[str, str],
     ) -> Decision:
+        """Return the decision about a statement of the response with this number."""
         saying = sum(probability >= threshold for probability in probabilities)
-        reason = words["others"].format(saying=saying, others=len(probabilities))
+        said = words["others"].format(saying=saying, others=len(probabilities))
         if text == self.refusal_text and self.refused:
-            reason = words["refused"].format(refused=self.refused, responses=len(self.text_numbers))
+            said = words["refused"].format(refused=self.refused, responses=len(self.text_numbers))
         return Decision(
             text=text,
             label="said by the others",
@@ -102,7 +109,7 @@ class ConsistencyRecord(Record):
             is_yes=is_said(probabilities, threshold),
             threshold=threshold,
             against="responses",
-            reason=reason,
+            reason=words["response"].format(number=number, said=said),
         )
 
 
@@ -154,7 +161,7 @@ class Consistency(Judgement[ConsistencyInputs, ConsistencyRecord]):
     """Whether the responses of a sample support each other's statements."""
 
     name = "consistency"
-    version = "1"
+    version = "2"
     record = ConsistencyRecord
     prompts = (STATEMENTS_PROMPT, ASKED_PROMPT, REASONED_PROMPT)
 
@@ -176,7 +183,7 @@ class Consistency(Judgement[ConsistencyInputs, ConsistencyRecord]):
         )
 
     def ask(self, inputs: ConsistencyInputs, models: Models) -> ConsistencyRecord:
-        """List the statements of each different text, and ask whether each other text supports them.
+        """List the statements of each different text, and ask whether those of each other text support them.
 
         Nothing is asked about equal texts and refusals.
         """
@@ -190,12 +197,16 @@ class Consistency(Judgement[ConsistencyInputs, ConsistencyRecord]):
         )
         if len(texts.different) < 2:
             return record.model_copy(update={"statements": _unasked_statements(texts)})
-        pairs = _pairs_of_texts(texts, inputs.others)
+        said = {
+            number: _statements_of(text, inputs, models)
+            for number, text in enumerate(texts.different)
+            if number != texts.refusal
+        }
+        pairs = sorted(_pairs_of_texts(texts, inputs.others))
         statements = []
-        for number, text in enumerate(texts.different):
-            if number != texts.refusal:
-                premises = sorted(other for one, other in pairs if one == number)
-                statements += _checked_statements(number, premises, texts, text, inputs, models)
+        for number in said:
+            others = [other for one, other in pairs if one == number]
+            statements += _checked_statements(number, others, said, len(texts.different), inputs, models)
         return record.model_copy(update={"statements": tuple(statements)})
 
 
@@ -285,23 +296,31 @@ def _unasked_statements(texts: _Texts) -> tuple[ConsistentStatement, ...]:
     )
 
 
-def _checked_statements(
-    number: int,
-    premises: Sequence[int],
-    texts: _Texts,
-    text: JudgedText,
-    inputs: ConsistencyInputs,
-    models: Models,
-) -> list[ConsistentStatement]:
-    """Return the statements of a text with P(each of the premises supports them)."""
+def _statements_of(text: JudgedText, inputs: ConsistencyInputs, models: Models) -> list[Statement]:
     listed = Statements("statements", "response").ask(
         StatementsInputs(text=text, prompt=inputs.statements_prompt), models
     )
-    statements = [Statement(sentence=i, text=statement) for i, statement in listed.flat()]
-    probabilities: list[list[float | None]] = [[None] * len(texts.different) for _ in statements]
-    for premise in premises:
-        for i, probability in enumerate(_support(statements, texts.different[premise].text, inputs, models)):
-            probabilities[i][premise] = probability
+    return [Statement(sentence=i, text=statement) for i, statement in listed.flat()]
+
+
+def _checked_statements(
+    number: int,
+    others: Sequence[int],
+    said: Mapping[int, Sequence[Statement]],
+    texts: int,
+    inputs: ConsistencyInputs,
+    models: Models,
+) -> list[ConsistentStatement]:
+    """Return the statements of a text with P(each of the others supports them).
+
+    said   number of a text -> its statements
+    texts  number of different texts
+    """
+    statements = said[number]
+    probabilities: list[list[float | None]] = [[None] * texts for _ in statements]
+    for other in others:
+        for i, probability in enumerate(_support(statements, said[other], inputs, models)):
+            probabilities[i][other] = probability
     return [
         ConsistentStatement(statement=statement.text, text_number=number, probabilities=tuple(of_texts))
         for statement, of_texts in zip(statements, probabilities, strict=True)
@@ -309,11 +328,18 @@ def _checked_statements(
 
 
 def _support(
-    statements: Sequence[Statement], premise: str, inputs: ConsistencyInputs, models: Models
+    statements: Sequence[Statement],
+    of_other: Sequence[Statement],
+    inputs: ConsistencyInputs,
+    models: Models,
 ) -> list[float]:
-    """Return P(a response supports each statement)."""
+    """Return P(what another response states supports each statement).
+
+    Its statements are shown, not its text: "He painted it." and "1820." say nothing without the question.
+    """
     if not statements:
         return []
+    premise = "\n".join(statement.text for statement in of_other)
     if not has_words(premise):
         return [0.0] * len(statements)
     closest = rank_sentences([one.text for one in statements], context_sentences([premise]), MAX_CLOSEST)

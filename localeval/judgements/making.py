@@ -38,25 +38,28 @@ def with_needs(names: Sequence[str]) -> list[AnyJudgement]:
 
 
 def make_records(
-    sample: Sample, required: Sequence[str], make: Make
+    sample: Sample, required: Sequence[str], make: Make, *, ask_judge: bool
 ) -> tuple[dict[str, Record], dict[str, str]]:
     """Return the records and the journal keys of `required` and of all that they need, by judgement.
+
+    ask_judge  whether one of them is put to the judge
 
     `make` returns both for a judgement, from the records that it needs, or None; then the judgements that
     need it are left out too. Judgements that need a failed one get its record and its key.
 
-    The question of a conversation is made one that stands alone first, and the others get that one. Where
-    `make` returns None for it, they get the question as it was asked.
+    The question of a conversation is made one that stands alone first, and the others get that one, so they
+    need it; only where none of them is put to the judge, they get the question as it was asked.
     """
     records: dict[str, Record] = {}
     keys: dict[str, str] = {}
-    if required and is_follow_up(sample):
+    if ask_judge and is_follow_up(sample):
         made = make(JUDGEMENTS[STANDALONE_QUESTION], sample, records)
-        if made is not None:
-            records[STANDALONE_QUESTION], keys[STANDALONE_QUESTION] = made
-            sample = with_standalone_question(sample, made[0])
-        if isinstance(records.get(STANDALONE_QUESTION), Failure):
+        if made is None:
+            return records, keys
+        records[STANDALONE_QUESTION], keys[STANDALONE_QUESTION] = made
+        if isinstance(made[0], Failure):
             return _all_failed(required, records, keys)
+        sample = with_standalone_question(sample, made[0])
     for judgement in with_needs(required):
         name = judgement.name
         if name in records:

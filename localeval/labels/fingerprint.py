@@ -70,20 +70,27 @@ class Fingerprints(BaseModel):
 
 
 def sample_fingerprint(sample: Sample) -> str:
-    """Return 16 hexadecimal digits of the sample's question, response and contexts.
+    """Return 16 hexadecimal digits of the sample's question, response and contexts, and of earlier messages.
 
     Case, width of characters and white space don't count.
 
     >>> sample_fingerprint(Sample(response="Tea.")) == sample_fingerprint(Sample(response=" TEA. "))
     True
     """
-    return _digest([sample.user_input or "", sample.response or "", *(sample.retrieved_contexts or [])])
+    texts = [sample.user_input or "", sample.response or "", *(sample.retrieved_contexts or [])]
+    return _digest([*_earlier(sample), *texts])
 
 
 def question_fingerprint(sample: Sample) -> str | None:
-    """Return 16 hexadecimal digits of the sample's question; None without one."""
+    """Return 16 hexadecimal digits of the sample's question and earlier messages; None without a question."""
     question = sample.user_input or ""
-    return _digest([question]) if question.strip() else None
+    return _digest([*_earlier(sample), question]) if question.strip() else None
+
+
+def _earlier(sample: Sample) -> list[str]:
+    """Return the digest of the messages before the question, in a list; without them the list is empty."""
+    messages = sample.earlier_messages()
+    return [_digest(text for message in messages for text in message)] if messages else []
 
 
 def _group_fingerprint(sample: Sample) -> str | None:

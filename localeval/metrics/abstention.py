@@ -3,80 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from localeval.judgements import Records
-from localeval.judgements.abstention import AbstentionRecord, ResponseKind, supported_in
+from localeval.judgements.abstention import (
+    ANSWERABLE_CELLS,
+    RIGHT_CELLS,
+    AbstentionRecord,
+    Cell,
+    supported_in,
+)
 from localeval.metrics.metric import Metric, register
 from localeval.metrics.score import Score
 from localeval.options import DEFAULTS, Options
 
-Cell = Literal[
-    "answered", "over_refusal", "partly_answered", "unsupported_answer", "refused", "partly_refused"
-]
-
 
 class Outcome(NamedTuple):
-    """What a sample counts as, and the probabilities that it depends on.
+    """What a sample counts as, and what that is known by.
 
-    cell        the cell of the table of answerable or not, and answered, refused or partly
-    answerable  P(the contexts answer the question)
-    supported   P(all statements of the response are supported); 0 without a statement
+    supported  P(all statements of the response are supported); None without a statement
     """
 
     cell: Cell
-    answerable: float
-    supported: float
     record: AbstentionRecord
+    supported: float | None
 
     @property
     def is_answerable(self) -> bool:
-        return self.cell in ("answered", "over_refusal", "partly_answered")
-
-    @property
-    def unsupported_answer(self) -> float:
-        """P(the response gives an answer that the contexts do not), if they do not answer the question."""
-        kinds = self.record.kinds
-        return kinds["answered"] + kinds["partly"] * (1 - self.supported)
-
-    @property
-    def is_right(self) -> float:
-        """P(it answers what can be answered, or refuses what can't)."""
-        answered = self.answerable * self.record.kinds["answered"]
-        return answered + (1 - self.answerable) * (1 - self.unsupported_answer)
+        return self.cell in ANSWERABLE_CELLS
 
 
 def outcome(records: Records, options: Options = DEFAULTS) -> Outcome | Score:
     """Return what a sample counts as, or the undefined score where that is not known."""
     record: AbstentionRecord = records["abstention"]
     supported = supported_in(records)
-    answerable = record.answerable(supported)
-    if answerable is None:
+    if record.answerable(supported) is None:
         return Score.undefined("unreadable_answerable" if record.has_label else "missing_retrieved_contexts")
-    kind = record.kind
-    if kind == "undetermined":
+    cell = record.cell(supported, options.threshold)
+    if cell is None:
         return Score.undefined("undetermined")
-    is_supported = supported is not None and supported >= options.threshold
-    is_answerable = record.is_answerable(supported, options.threshold)
-    cell = _cell(kind, is_answerable=is_answerable, is_supported=is_supported)
-    return Outcome(cell, answerable, supported or 0.0, record)
-
-
-def _cell(kind: ResponseKind, *, is_answerable: bool, is_supported: bool) -> Cell:
-    """Return the cell of a response of this kind.
-
-    >>> _cell("partly", is_answerable=False, is_supported=True)
-    'partly_refused'
-    >>> _cell("partly", is_answerable=False, is_supported=False)
-    'unsupported_answer'
-    """
-    if is_answerable:
-        if kind == "answered":
-            return "answered"
-        return "over_refusal" if kind == "refused" else "partly_answered"
-    if kind == "refused":
-        return "refused"
-    return "partly_refused" if kind == "partly" and is_supported else "unsupported_answer"
+    return Outcome(cell, record, supported)
 
 
 def unsupported_answer_rate(records: Records, options: Options = DEFAULTS) -> Score:
@@ -90,7 +56,7 @@ def unsupported_answer_rate(records: Records, options: Options = DEFAULTS) -> Sc
         return found
     if found.is_answerable:
         return Score.undefined("question_answerable")
-    return Score(float(found.cell == "unsupported_answer"), found.unsupported_answer)
+    return Score(float(found.cell == "unsupported_answer"), found.record.unsupported_answer(found.supported))
 
 
 def over_refusal_rate(records: Records, options: Options = DEFAULTS) -> Score:
@@ -114,7 +80,7 @@ def abstention_accuracy(records: Records, options: Options = DEFAULTS) -> Score:
     found = outcome(records, options)
     if isinstance(found, Score):
         return found
-    return Score(float(found.cell in ("answered", "refused", "partly_refused")), found.is_right)
+    return Score(float(found.cell in RIGHT_CELLS), found.record.right(found.supported))
 
 
 def _register(

@@ -31,7 +31,7 @@ def response_consistency(records: Records, options: Options = DEFAULTS) -> Score
         return Score.undefined("one_response" if record.text_numbers else "unreadable_responses")
     values = []
     softs = []
-    for stated in record.by_response():
+    for _, stated in record.by_response():
         said = [is_said(probabilities, options.threshold) for _, probabilities in stated]
         means = [sum(probabilities) / len(probabilities) for _, probabilities in stated]
         values.append(sum(said) / len(said))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,8 +13,12 @@ from localeval.engine.settings import EngineSettings
 from localeval.fitted.curves import Curve, Curves
 from localeval.fitted.heads import head_digests, heads_for
 from localeval.judgements import AnyJudgement, with_needs
+from localeval.judgements.standalone_question import NAME as STANDALONE_QUESTION
+from localeval.judgements.standalone_question import is_follow_up
 from localeval.metrics import Metric
+from localeval.metrics.summary import judgements_of_sample
 from localeval.options import DEFAULTS, Options, use_of
+from localeval.samples import Sample
 from localeval.system.versions import DECIDING, digest, machine, own_version, package_versions
 from localeval.text.display import printable, shorten
 
@@ -161,6 +165,13 @@ def differences(a: Signature, b: Signature) -> tuple[list[str], list[str]]:
     return decisive, environment
 
 
+def joined(signatures: Sequence[Signature]) -> Signature:
+    """Return the signature of runs of the same metrics together: what one of them asked was asked."""
+    prompts = {name: sha256 for one in signatures for name, sha256 in one.prompts.items()}
+    judgements = {name: version for one in signatures for name, version in one.judgements.items()}
+    return signatures[0].model_copy(update={"prompts": prompts, "judgements": judgements})
+
+
 def decisive_fields(signature: Signature) -> dict[str, Any]:
     """Return the fields that change scores, as `differences` compares them: "judge.sha256" -> value."""
     return {field: value for field, value in _fields(signature).items() if not _is_environment(field)}
@@ -212,13 +223,17 @@ def model_signature(judge: Mapping[str, Any], settings: EngineSettings) -> Signa
 
 
 def build_signature(
-    models: Signature, metrics: Sequence[Metric], options: Options, curves: Curves
+    models: Signature, metrics: Sequence[Metric], options: Options, curves: Curves, samples: Sequence[Sample]
 ) -> Signature:
     """Make the signature of these metrics, with the models, packages and machine of `models`.
+
+    samples  of the run: what writes the question of a conversation is named only where one of them is one
 
     Raises ValueError for a model without name or sha256: a finished run could not be read back.
     """
     judgements = judgements_of(metrics)
+    if has_follow_up(samples, metrics, options):
+        judgements += with_needs([STANDALONE_QUESTION])
     used = models_used(judgements, options)
     uses_judge = "judge" in used
     heads = heads_for(models.judge.get("sha256", ""), options)
@@ -267,6 +282,22 @@ def judgements_of(metrics: Sequence[Metric]) -> list[AnyJudgement]:
 def models_used(judgements: Sequence[AnyJudgement], options: Options) -> set[str]:
     """Return the models that answer these judgements: "judge", "embedder", "classifier"."""
     return {judgement.answered_by(options) for judgement in judgements}
+
+
+def has_follow_up(samples: Iterable[Sample], metrics: Sequence[Metric], options: Options) -> bool:
+    """Return whether the judge writes the question of a sample anew before it is asked for these metrics."""
+    if not needs_judge(metrics, options):
+        return False
+    return any(
+        puts_to_judge(judgements_of_sample(metrics, options, sample), options)
+        for sample in samples
+        if is_follow_up(sample)
+    )
+
+
+def puts_to_judge(names: Sequence[str], options: Options) -> bool:
+    """Return whether one of the judgements of these names, or one that they need, is put to the judge."""
+    return "judge" in models_used(with_needs(names), options)
 
 
 def needs_judge(metrics: Sequence[Metric], options: Options) -> bool:

@@ -26,7 +26,6 @@ from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.score import Score, explain
 from localeval.metrics.summary import Summary
 from localeval.prompts import FENCES
-from localeval.report.abstention import abstention_note
 from localeval.report.corrected import corrected_lines
 from localeval.report.slices import MIN_SCORED, Slices, more_note, shown_value
 from localeval.report.view import RunView
@@ -90,7 +89,7 @@ def as_text(run: RunView) -> str:
         *_notes_by_text(run, MAX_ROWS if has_rows else 0),
         *language_warnings(run),
         *scale_notes(run),
-        *abstention_note(run),
+        *_abstention_note(run),
         *_raw_note(run),
         *(printable(stamp.text) for stamp in run.certificates),
         *_skipped_rows(run),
@@ -137,6 +136,26 @@ def _notes_by_text(run: RunView, rows: int) -> Iterator[str]:
             ids_by_note[note.partition(":")[0]].append(sample_result.sample.id)
     for note, ids in ids_by_note.items():
         yield f"{note}: {join_some(ids, MAX_NAMED)}"
+
+
+def _abstention_note(run: RunView) -> Iterator[str]:
+    """Yield a line on both sides of abstention, where the run has its metrics, or on the one that it has."""
+    both = run.abstention_balanced
+    if both is None or not (both.answerable or both.unanswerable):
+        return
+    if not both.unanswerable:
+        yield "abstention: the contexts answer every question, so no refusal could be right"
+    elif not both.answerable:
+        yield "abstention: the contexts answer no question, so no refusal could be needless"
+    else:
+        interval = ""
+        if both.interval is not None:
+            interval = f" (95 % {number(both.interval[0])} to {number(both.interval[1])})"
+        yield (
+            f"abstention: of {both.answerable} questions that the contexts answer, {both.answered} are "
+            f"answered; of {both.unanswerable} others, {both.refused} are refused; mean of both shares "
+            f"{number(both.value)}{interval}"
+        )
 
 
 def _raw_note(run: RunView) -> Iterator[str]:

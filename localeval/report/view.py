@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from localeval.metrics.abstention_balanced import AbstentionBalanced
 from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
@@ -23,9 +24,10 @@ class Disagreement(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """What a certificate says of a run, in a sentence, and whether it holds for it."""
+    """What a certificate says of a run, in a sentence in English and Chinese, and whether it holds for it."""
 
     text: str
+    text_zh: str
     holds: bool
 
 
@@ -52,6 +54,9 @@ class RunView(Protocol):
 
     @property
     def corrected(self) -> Mapping[str, Corrected]: ...
+
+    @property
+    def abstention_balanced(self) -> AbstentionBalanced | None: ...
 
     @property
     def higher_is_better(self) -> Mapping[str, bool]: ...

@@ -17,6 +17,7 @@ from localeval.metrics import METRICS
 from localeval.metrics.sample_result import SampleResult
 from localeval.metrics.signature import Signature, differences
 from localeval.metrics.summary import undefined_reason
+from localeval.report.html.translations import PAGE_LANGUAGES, counted, words
 from localeval.report.view import Stamp
 from localeval.samples import Sample
 from localeval.system.files import parsing
@@ -42,7 +43,7 @@ class CertifiedRate(BaseModel):
 class LanguageOutcome(BaseModel):
     """What the card says of the judge in one language.
 
-    sentence     the outcome in words
+    sentence     the outcome in words, in English; sentence_zh: in Chinese
     sensitivity  of samples with label 1, the share judged good; specificity: with label 0, judged bad
     test         1 for the first judge that was tried on these labels, 2 for the second
     level        of both bounds
@@ -54,6 +55,7 @@ class LanguageOutcome(BaseModel):
     language: str
     certified: bool
     sentence: str
+    sentence_zh: str
     sensitivity: CertifiedRate
     specificity: CertifiedRate
     test: int
@@ -130,7 +132,7 @@ def check_planned(
         raise NotCertified(f"{where}: this card is of {metric}, which is not computed here; add -m {metric}.")
     counts = Counter(language_of(sample) for sample in samples if _is_judged(sample, metric))
     for language, count in sorted(counts.items()):
-        for fault in _faults(certificate, language, count, signature):
+        for fault in _faults(certificate, language, count, signature, "en"):
             raise NotCertified(f"{where}: {fault}.")
 
 
@@ -152,60 +154,70 @@ def _stamps(
     """Yield a stamp for each language of the run's scored samples."""
     scored = [item for item in samples if item.scores[certificate.metric].status == "scored"]
     paths = Counter((language_of(item.sample), _path(item, signature)) for item in scored)
-    card = f"card of {certificate.dataset}, {certificate.date}"
     for language in sorted({language for language, _ in paths}):
         read = paths[language, "read"]
         asked = paths[language, "asked"]
-        faults = list(_faults(certificate, language, read + asked, signature))
-        outcome = certificate.outcome(language)
-        if outcome is not None and not faults:
-            faults = list(_faults_of_paths(outcome, read, asked))
-        if outcome is None or faults:
-            text = f"judge not certified for {certificate.metric}, {_named(language)}, here"
-            yield Stamp(f"{text}: {'; '.join(faults)} ({card})", holds=False)
-        else:
-            yield Stamp(f"{outcome.sentence} ({card})", holds=True)
+        texts = {}
+        for page in PAGE_LANGUAGES:
+            faults = list(_faults(certificate, language, read + asked, signature, page))
+            faults = faults or list(_faults_of_paths(certificate, language, read, asked, page))
+            texts[page] = _stamp_text(certificate, language, faults, page)
+        yield Stamp(texts["en"], texts["zh"], holds=not faults)
 
 
-def _faults(certificate: Certificate, language: str, count: int, signature: Signature) -> Iterator[str]:
-    """Yield why the certificate does not hold for `count` samples in this language."""
+def _stamp_text(certificate: Certificate, language: str, faults: Sequence[str], page: str) -> str:
+    """Say in a language of the pages that the certificate holds, or why it does not."""
+    outcome = certificate.outcome(language)
+    if outcome is None or faults:
+        faults_text = words("and", page).join(faults)
+        code = _named(language, page)
+        text = words("stamp_fails", page, metric=certificate.metric, code=code, faults=faults_text)
+    else:
+        text = _sentence(outcome, page)
+    return text + words("stamp_card", page, dataset=certificate.dataset, date=certificate.date)
+
+
+def _faults(
+    certificate: Certificate, language: str, count: int, signature: Signature, page: str
+) -> Iterator[str]:
+    """Yield why the certificate does not hold for `count` samples in this language.
+
+    page  language of the pages in which that is said
+    """
     outcome = certificate.outcome(language)
     if outcome is None:
-        known = enumerated([outcome.language for outcome in certificate.outcomes])
-        yield f"{_number(count)} in {_named(language)}, and the labels of the card are in {known} alone"
+        codes = [outcome.language for outcome in certificate.outcomes]
+        known = enumerated(codes) if page == "en" else "、".join(codes)
+        yield counted("stamp_language", count, page, code=_named(language, page), known=known)
         return
     if not outcome.certified:
-        yield outcome.sentence
+        yield _sentence(outcome, page)
         return
     decisive, _ = differences(scope(certificate.signature, language), scope(signature, language))
     if decisive:
-        yield f"the card was made with another judge or other settings: {'; '.join(decisive)}"
+        yield words("stamp_settings", page, fields=words("and", page).join(decisive))
 
 
-def _faults_of_paths(outcome: LanguageOutcome, read: int, asked: int) -> Iterator[str]:
+def _faults_of_paths(
+    certificate: Certificate, language: str, read: int, asked: int, page: str
+) -> Iterator[str]:
     """Yield why the certificate does not hold for responses that were read, or asked about."""
-    if read and outcome.read < MIN_OF_PATH:
-        yield (
-            f"a head read {_share(read)} in {outcome.language}, and on the card {outcome.read} of "
-            f"{outcome.read + outcome.asked}"
-        )
-    if asked and outcome.asked < MIN_OF_PATH:
-        yield (
-            f"the judge was asked about {_share(asked)} in {outcome.language}, and on the card about "
-            f"{outcome.asked} of {outcome.read + outcome.asked}"
-        )
+    outcome = certificate.outcome(language)
+    if outcome is None:
+        return
+    labelled = outcome.read + outcome.asked
+    for key, count, on_card in (("stamp_read", read, outcome.read), ("stamp_asked", asked, outcome.asked)):
+        if count and on_card < MIN_OF_PATH:
+            samples = counted("samples", count, page)
+            yield words(key, page, samples=samples, code=language, on_card=on_card, labelled=labelled)
 
 
-def _named(language: str) -> str:
-    return "another language" if language == "other" else language
+def _sentence(outcome: LanguageOutcome, page: str) -> str:
+    return outcome.sentence if page == "en" else outcome.sentence_zh
 
 
-def _share(count: int) -> str:
-    return "1 sample" if count == 1 else f"{count} samples"
-
-
-def _number(count: int) -> str:
-    return "1 sample is" if count == 1 else f"{count} samples are"
+def _named(language: str, page: str) -> str:
+    return words("stamp_other", page) if language == "other" else language
 
 
 def _is_judged(sample: Sample, metric: str) -> bool:

@@ -291,7 +291,7 @@ class _Effects(NamedTuple):
 
 
 def _design_effects(labelled: Sequence[Unit], values: Sequence[float], units: Sequence[Unit]) -> _Effects:
-    from localeval.statistics.rates import correlation_within, design_effect
+    from localeval.statistics.rates import correlation_within, design_effect_by_correlation
 
     run_groups = shared_groups([unit.group for unit in units])
     if run_groups is None or not labelled:
@@ -302,8 +302,8 @@ def _design_effects(labelled: Sequence[Unit], values: Sequence[float], units: Se
     of_verdicts = correlation_within([float(unit.is_right) for unit in units], run_groups)
     correlation = max(of_verdicts, correlation_within(values, label_groups))
     return _Effects(
-        labelled=design_effect(label_groups, correlation),
-        run=design_effect(run_groups, correlation),
+        labelled=design_effect_by_correlation(label_groups, correlation),
+        run=design_effect_by_correlation(run_groups, correlation),
         groups=len(set(run_groups)),
     )
 

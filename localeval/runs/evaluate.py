@@ -163,7 +163,7 @@ def score_run(
     memory  the journal of a run without a folder; by default an empty one
     known   folders of other runs, whose judgements are copied instead of made again
     """
-    signature = judge.signature(setup.metrics, setup.options)
+    signature = judge.signature(setup.metrics, setup.options, setup.samples)
     skipped = run_folder.skipped(setup.folder, setup.samples)
     config = run_folder.config_of(judge, setup.options, signature, skipped, setup.certificates)
     with run_folder.open_run(setup.folder, setup.samples, config, memory, known) as (journal, config):
@@ -212,7 +212,7 @@ def _check_certified(setup: RunSetup, judge: Judge, cards: Sequence[str | os.Pat
     """Raise NotCertified where a certificate does not hold for the run, as far as that can be known."""
     if not setup.certificates:
         return
-    signature = judge.signature(setup.metrics, setup.options)
+    signature = judge.signature(setup.metrics, setup.options, setup.samples)
     names = [metric.name for metric in setup.metrics]
     for card, certificate in zip(cards, setup.certificates, strict=True):
         check_planned(certificate, os.fspath(card), names, signature, setup.samples)

@@ -25,7 +25,6 @@ from localeval.judgements import (
 )
 from localeval.judgements.journal import PASSING, Journal, find_final, parse_record, put_failure
 from localeval.judgements.making import KeyedRecord
-from localeval.judgements.standalone_question import NAME as STANDALONE_QUESTION
 from localeval.metrics import Metric
 from localeval.metrics.sample_result import SampleResult, score_records
 from localeval.metrics.summary import judgements_of_sample
@@ -270,8 +269,6 @@ class _MainProcess:
         missing: list[tuple[AnyJudgement, str]] = []
 
         def find(judgement: AnyJudgement, sample: Sample, records: Records) -> KeyedRecord | None:
-            if judgement.name == STANDALONE_QUESTION and not self._judge.is_asked(required, self._options):
-                return None
             key = self._judge.key(judgement, judgement.inputs(sample, records, choices))
             record = find_final(self._journal, judgement, key)
             if record is None:
@@ -281,7 +278,8 @@ class _MainProcess:
 
         required = judgements_of_sample(self._metrics, self._options, sample)
         choices = self._judge.choices(required, self._options)
-        records, keys = make_records(sample, required, find)
+        ask_judge = self._judge.is_asked(required, self._options)
+        records, keys = make_records(sample, required, find, ask_judge=ask_judge)
         return _Stored(records, keys, missing[0] if missing else None)
 
     def write(self, entry: JournalEntry) -> None:
@@ -305,7 +303,7 @@ class _MainProcess:
         if missing is not None:
             judgement, key = missing
             failure_key = put_failure(self._journal, judgement, key, task.sample, failure)
-            for other in with_needs(task.required):
+            for other in (judgement, *with_needs(task.required)):
                 if other.name not in records:
                     records[other.name] = failure
                     keys[other.name] = failure_key

@@ -17,7 +17,7 @@ from localeval.judgements.journal import JOURNAL, JournalFile, find, key_of
 from localeval.judgements.making import KeyedRecord
 from localeval.metrics import Metric
 from localeval.metrics.sample_result import score_records
-from localeval.metrics.signature import Signature, build_signature
+from localeval.metrics.signature import Signature, build_signature, puts_to_judge
 from localeval.metrics.summary import choose_metrics, scorable
 from localeval.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
@@ -67,7 +67,7 @@ def rescore(
     heads = heads_for(config.engine.model, choices)
     curves = _curves(config, choices, heads, "calibration" in options)
     stored = run_folder.load(path) if (path / run_folder.RESULTS).exists() else None
-    signature = _signature(config, selected, choices, curves)
+    signature = _signature(config, selected, choices, curves, samples)
     inputs_by = Choices(choices, heads, curves, **config.auxiliary_signatures)
     finder = _RecordFinder(path, config.engine.model_dump(), inputs_by)
     scored = ScoredSamples(samples, finder.lines, signature)
@@ -158,12 +158,16 @@ def _curves(
 
 
 def _signature(
-    config: run_folder.StoredRunConfig, metrics: Sequence[Metric], options: Options, curves: Curves
+    config: run_folder.StoredRunConfig,
+    metrics: Sequence[Metric],
+    options: Options,
+    curves: Curves,
+    samples: Sequence[Sample],
 ) -> Signature:
     """Return the signature of the new scores; prompts and judgements have the run's versions."""
     of_run = config.signature
     models = of_run.model_copy(update=config.auxiliary_signatures)
-    current = build_signature(models, metrics, options, curves)
+    current = build_signature(models, metrics, options, curves, samples)
     prompts = {name: of_run.prompts.get(name, new) for name, new in current.prompts.items()}
     judgements = {name: of_run.judgements.get(name, new) for name, new in current.judgements.items()}
     return current.model_copy(update={"prompts": prompts, "judgements": judgements})
@@ -201,7 +205,8 @@ class _RecordFinder:
             record = find(self.lines, judgement, key)
             return None if record is None else (record, key)
 
-        records, keys = make_records(sample, required, find_record)
+        ask_judge = puts_to_judge(required, self._choices.options)
+        records, keys = make_records(sample, required, find_record, ask_judge=ask_judge)
         for judgement in with_needs(required):
             if judgement.name not in records:
                 self.missing[judgement.name].append(sample.id)

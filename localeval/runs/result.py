@@ -6,6 +6,7 @@ import json
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,11 @@ from localeval.judgements.base import Record
 from localeval.judgements.decision import find_differing
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
+from localeval.metrics.abstention_balanced import (
+    NEEDED_METRICS,
+    AbstentionBalanced,
+    abstention_balanced,
+)
 from localeval.metrics.corrected import Corrected
 from localeval.metrics.sample_result import Network, SampleResult
 from localeval.metrics.signature import Signature
@@ -127,6 +133,16 @@ class Result:
             self._summaries = summarize(self.metrics, samples)
         return self._summaries[metric]
 
+    @cached_property
+    def abstention_balanced(self) -> AbstentionBalanced | None:
+        """Both sides of abstention and the mean of their shares that are right.
+
+        None for a run without all of abstention_accuracy, over_refusal_rate and unsupported_answer_rate.
+        """
+        if not NEEDED_METRICS.issubset(self.metrics):
+            return None
+        return abstention_balanced((item.scores, group_of(item.sample)) for item in self.samples)
+
     def slice_by(self, *columns: str) -> None:
         """Let table, page and JSON show the means by the values of these columns of the data, too.
 
@@ -166,7 +182,7 @@ class Result:
         """
         summary: dict[str, dict[str, Any]] = {}
         for name in self.metrics:
-            fields = _plain_fields(self[name])
+            fields = _plain_summary(self[name])
             if name in self.higher_is_better:
                 fields["higher_is_better"] = self.higher_is_better[name]
             summary[name] = fields
@@ -180,6 +196,8 @@ class Result:
             "metrics": [*self.metrics],
             "summary": self.summary(),
         }
+        if self.abstention_balanced is not None:
+            head["abstention_balanced"] = _plain_fields(self.abstention_balanced)
         if self.corrected:
             head["corrected"] = {
                 name: number.model_dump(mode="json") for name, number in self.corrected.items()
@@ -233,15 +251,19 @@ class Result:
         return as_text(self)
 
 
-def _plain_fields(mean: Summary) -> dict[str, Any]:
+def _plain_summary(mean: Summary) -> dict[str, Any]:
     """Return the fields of a `Summary` as plain JSON values; `groups` only where two samples share one."""
-    fields = asdict(mean)
-    for interval in ("interval", "soft_interval"):
-        if fields[interval] is not None:
-            fields[interval] = list(fields[interval])
+    fields = _plain_fields(mean)
     if fields["groups"] is None:
         del fields["groups"]
     return fields
+
+
+def _plain_fields(figures: Summary | AbstentionBalanced) -> dict[str, Any]:
+    """Return the fields as plain JSON values."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in asdict(figures).items()
+    }
 
 
 def _plain_slices(sliced: Slices) -> dict[str, Any]:
@@ -249,7 +271,7 @@ def _plain_slices(sliced: Slices) -> dict[str, Any]:
         {
             "value": one.value,
             "samples": one.samples,
-            "summary": {metric: _plain_fields(mean) for metric, mean in one.means.items()},
+            "summary": {metric: _plain_summary(mean) for metric, mean in one.means.items()},
         }
         for one in sliced.slices
     ]

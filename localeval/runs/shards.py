@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from localeval.errors import InputError, NotComparable
 from localeval.judgements.journal import JOURNAL, Journal, JournalFile
 from localeval.metrics.sample_result import Network, SampleResult, sample_sha256
-from localeval.metrics.signature import differences
+from localeval.metrics.signature import differences, joined
 from localeval.runs.certificate import stamps
 from localeval.runs.folder import (
     SHARD,
@@ -124,9 +124,10 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
     _check_journals(shards)
     config = _merged_config(shards)
     first = shards[0].result
+    signature = joined([shard.result.signature for shard in shards])
     with open_run(output, samples, config) as (journal, _):
         write_shard(output, None)
-        scored = ScoredSamples(samples, journal.lines, first.signature)
+        scored = ScoredSamples(samples, journal.lines, signature)
         for place in places:
             result = _result_at(shards, place)
             _copy_records(result, shards[place.shard].journal, journal)
@@ -134,10 +135,10 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
         whole = Result(
             scored,
             first.metrics,
-            first.signature,
+            signature,
             network=_merged_network(shards),
             skipped=first.skipped,
-            certificates=stamps(config.certificates, first.signature, scored),
+            certificates=stamps(config.certificates, signature, scored),
             higher_is_better=first.higher_is_better,
         )
         finish(output, whole)
@@ -227,7 +228,10 @@ def _merged_config(shards: Sequence[_Shard]) -> StoredRunConfig:
     """
     watched = all(shard.config.watched for shard in shards)
     metrics = shards[0].result.metrics
-    return shards[0].config.model_copy(update={"watched": watched, "metrics": metrics})
+    signature = joined([shard.config.signature for shard in shards])
+    return shards[0].config.model_copy(
+        update={"watched": watched, "metrics": metrics, "signature": signature}
+    )
 
 
 def _copy_records(result: SampleResult, source: JournalFile, journal: Journal) -> None:

@@ -15,7 +15,7 @@ from localeval.text.display import join_some, shorten
 
 MAX_COMPARED = 200  # columns, and characters of a column's name
 MIN_LIKENESS = 0.7
-# Of ragas' samples and of retrieval metrics: they look like fields, and are none.
+# Of ragas' samples, of retrieval metrics and of response_consistency: they look like fields, and are none.
 OTHER_COLUMNS = frozenset(
     (
         "reference_contexts",
@@ -25,6 +25,7 @@ OTHER_COLUMNS = frozenset(
         "retrieved_context_ids",
         "reference_topics",
         "reference_tool_calls",
+        "responses",
     )
 )
 

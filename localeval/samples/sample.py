@@ -78,6 +78,11 @@ class Sample(BaseModel):
         """Return what was said before the question, where the column `history` holds messages."""
         return history_of(self.model_extra or {})
 
+    def asks_the_same(self, other: Sample) -> bool:
+        """Return whether both ask the same question, after the same messages."""
+        same_words = self.user_input == other.user_input
+        return same_words and self.earlier_messages() == other.earlier_messages()
+
     @model_validator(mode="wrap")
     @classmethod
     def _from_columns(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:

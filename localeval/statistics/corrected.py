@@ -70,7 +70,7 @@ def post_stratified(
     labels        1 or 0
     scores        the judge's scores of the labelled samples, in the same order, 0 to 1
     run_scores    those of all samples of the run, the labelled ones included
-    label_effect  how many labelled samples count as one, as those of a group are alike (`design_effect`)
+    label_effect  how many labelled samples count as one, as those of a group are alike
     run_effect    the same of all samples of the run
 
     Raises ValueError without labels.

@@ -130,12 +130,17 @@ def standard_error(values: Sequence[float], groups: Sequence[int] | None = None)
     return math.sqrt(units / (units - 1) * float(sums @ sums)) / len(data)
 
 
-def design_effect(values: Sequence[float], groups: Sequence[int]) -> float:
-    """Return by what factor groups raise the variance of the mean, at least 1; 1 where it is not defined.
+def design_effect_by_variance(values: Sequence[float], groups: Sequence[int]) -> float:
+    """Return by what factor groups raise the variance of the mean of `values`, at least 1.
 
-    So many times as many values are needed as if each were a group of its own.
+    groups  the number of each value's group
 
-    >>> round(design_effect([0.0, 0.0, 1.0, 1.0], groups=[0, 0, 1, 1]), 9)
+    It is the variance of the mean of groups drawn whole, divided by that of values drawn one by one: what a
+    design effect is by definition (Kish 1965). So many times as many values are needed as if each were a
+    group of its own. 1 where it is not defined: for fewer than two groups, and for equal values.
+    `rates.design_effect_by_correlation` estimates it for groups whose values are not known.
+
+    >>> round(design_effect_by_variance([0.0, 0.0, 1.0, 1.0], groups=[0, 0, 1, 1]), 9)
     3.0
     """
     alone = standard_error(values)

@@ -206,12 +206,18 @@ def correlation_within(values: Sequence[float], groups: Sequence[int]) -> float:
     return max(0.0, (between - within) / spread) if spread > 0 else 0.0
 
 
-def design_effect(groups: Sequence[int], correlation: float) -> float:
-    """Return how many samples count as one, as those of a group are alike: 1 or more (Kish 1965).
+def design_effect_by_correlation(groups: Sequence[int], correlation: float) -> float:
+    """Return how many samples count as one, by the sizes of their groups: 1 or more.
 
-    >>> design_effect([0, 0, 1, 1], 0.5)
+    groups       the number of each sample's group
+    correlation  how alike the values of a group are, 0 to 1 (`correlation_within`)
+
+    1 + (mean size of a sample's group - 1) x correlation (Kish 1965). All groups have the one correlation,
+    which may come from other samples. `power.design_effect_by_variance` needs the values themselves.
+
+    >>> design_effect_by_correlation([0, 0, 1, 1], 0.5)
     1.5
-    >>> design_effect([0, 1, 2], 0.5)
+    >>> design_effect_by_correlation([0, 1, 2], 0.5)
     1.0
     """
     _, sizes = numbered(groups)

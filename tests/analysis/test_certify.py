@@ -1,6 +1,7 @@
 """Certified judges: what a card certifies, what it refuses, and for which runs the certificate holds."""
 
 import json
+import re
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -380,6 +381,29 @@ def test_a_run_by_the_certified_judge_names_the_certificate_in_table_page_and_fi
     assert f"A: {stamp.text}" in str(compare(run, run))
 
 
+def english_words(text: str) -> set[str]:
+    return set(re.findall("[A-Za-z_]+", text)) - {"faithfulness", "en", "tea"}
+
+
+def test_the_chinese_page_names_the_certificate_in_chinese(tmp_path: Path) -> None:
+    card(tmp_path, answers(20, 20))
+    run = tmp_path / "run"
+    [stamp] = judged_run(run, [tmp_path / "card"], RUN).certificates
+    assert english_words(stamp.text_zh) == set()
+    assert f'lang="zh">{stamp.text_zh}</span>' in (run / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_sentence_on_a_judge_is_also_in_chinese_with_all_its_numbers(tmp_path: Path) -> None:
+    rows = [{**row, "group": i // 5} for i, row in enumerate(answers(50, 50))]
+    card(tmp_path, rows, run="first", threshold=0.4)
+    made = card(tmp_path, rows, wrong=[*ids("g", 12), *ids("b", 20)], minimum=0.8, run="second")
+    assert made.certificate is not None
+    [outcome] = made.certificate.outcomes
+    assert english_words(outcome.sentence_zh) == set()
+    numbers = r"\d+(?:\.\d+)?"
+    assert sorted(re.findall(numbers, outcome.sentence_zh)) == sorted(re.findall(numbers, outcome.sentence))
+
+
 def test_the_card_may_be_named_by_its_file(tmp_path: Path) -> None:
     card(tmp_path, answers(20, 20))
     assert judged_run(tmp_path / "run", [tmp_path / "card" / "card.json"], RUN).certificates[0].holds
@@ -485,6 +509,7 @@ def test_responses_that_a_head_read_are_certified_only_where_the_card_has_such(t
     [stamp] = result.certificates
     assert not stamp.holds
     assert "a head read 1 sample in en, and on the card 0 of 40" in stamp.text
+    assert english_words(stamp.text_zh) == set()
 
 
 def test_a_head_that_was_fitted_on_the_set_is_refused(tmp_path: Path) -> None:

@@ -212,6 +212,16 @@ def test_what_two_runs_do_not_share_is_told() -> None:
     )
 
 
+def test_the_same_words_after_other_messages_are_another_question() -> None:
+    before = result(scored([0.5]))
+    [alone] = before.samples
+    sample = Sample(id="0", user_input="Tea?", history=[{"role": "user", "content": "What is wine?"}])
+    after = Result([SampleResult(sample, alone.scores, {})], before.metrics, before.signature)
+    assert compare(before, after).warnings == (
+        "1 of 1 samples with the same id ask another question in each run: 0",
+    )
+
+
 def test_a_gate_against_a_run_without_the_metric_is_missed() -> None:
     before, after = runs_that_share_little()
     assert "full_support" in gates_against(after, before, "before")[1][0]

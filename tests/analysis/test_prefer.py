@@ -167,6 +167,20 @@ def test_samples_with_another_question_without_one_or_without_a_response_are_lef
     assert "no sample in common" in said(InputError, preferred, run(["x"]), run_of("other", "y"), [])
 
 
+def test_the_judge_is_asked_about_the_question_of_a_conversation_as_it_can_be_understood_alone() -> None:
+    history = [{"role": "user", "content": "What colour is the tea of Assam?"}]
+    engine = FakeEngine([{"question": "Is the tea of Assam old?"}, {"better": 0.9}, {"better": 0.3}])
+    columns = {"user_input": "Is it old?", "history": history}
+    prefer(run(["Yes."], **columns), run(["No."], **columns), fake_judge(engine))
+    assert "Is the tea of Assam old?" in engine.calls[1].context
+
+
+def test_the_same_words_after_other_messages_are_another_question() -> None:
+    a = run(["It is green.", "It is green."], history=[{"role": "user", "content": "What is tea?"}])
+    b = run(["It is red.", "It is red."], history=[{"role": "user", "content": "What is wine?"}])
+    assert "none of the 2 samples in both runs can be compared" in said(InputError, preferred, a, b, [])
+
+
 def run_of(sample_id: str, response: str) -> Result:
     """A run of one sample."""
     [item] = run([response]).samples

@@ -1,15 +1,19 @@
 """A question that follows others is judged as one that can be understood alone."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from localeval import Judge, evaluate, rescore
+from localeval import Judge, Result, compare, evaluate, merge, rescore
+from localeval.errors import InputError, NotComparable
 from localeval.judgements.standalone_question import MAX_CHARACTERS, MAX_MESSAGES, NAME, shown_messages
+from localeval.runs.folder import load_config
 from localeval.samples import Sample
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
+from tests.steady import SteadyEngine, steady_judge
 
 HISTORY = [
     {"role": "user", "content": "When was the mill on the Arl built?"},
@@ -137,6 +141,59 @@ def test_a_run_keeps_the_question_and_rescore_reads_it_without_a_model(tmp_path:
     lines = (tmp_path / "run" / "journal.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["judgement"] for line in lines] == [NAME, "statements", "support"]
     assert rescore(tmp_path / "run", threshold=0.7)["faithfulness"].value == 0
+
+
+def run_of(folder: Path, samples: list[dict[str, Any]], *metrics: str, **options: Any) -> Result:
+    return evaluate(samples, metrics or ["faithfulness"], steady_judge(SteadyEngine()), folder, **options)
+
+
+def test_the_signature_of_a_run_with_a_conversation_has_what_writes_the_question(tmp_path: Path) -> None:
+    alone = run_of(tmp_path / "alone", [WITHOUT]).signature
+    mixed = run_of(tmp_path / "mixed", [{**WITHOUT, "id": "b"}, FOLLOW_UP]).signature
+    assert set(mixed.judgements) - set(alone.judgements) == {NAME}
+    assert set(mixed.prompts) - set(alone.prompts) == {f"{NAME}/en", f"{NAME}/zh"}
+
+
+def test_the_signature_of_a_run_that_asks_no_judge_has_nothing_of_the_conversation(tmp_path: Path) -> None:
+    sample = {**FOLLOW_UP, "reference": "In 1871."}
+    assert NAME not in run_of(tmp_path / "run", [sample], "exact_match").signature.judgements
+
+
+def test_a_run_that_is_scored_again_keeps_the_signature_of_its_conversations(tmp_path: Path) -> None:
+    signature = run_of(tmp_path / "run", [FOLLOW_UP]).signature
+    assert rescore(tmp_path / "run").signature == signature
+
+
+def test_a_conversation_that_was_not_judged_has_no_score_of_the_same_texts_without_it(tmp_path: Path) -> None:
+    alone = {**WITHOUT, "id": "alone"}
+    run_of(tmp_path / "run", [alone])
+    run_of(
+        tmp_path / "run", [{**alone, "reference": "1871"}, {**FOLLOW_UP, "reference": "1871"}], "exact_match"
+    )
+    with pytest.raises(InputError, match=r"statements of 1 sample \(a\)"):
+        rescore(tmp_path / "run", ["faithfulness"])
+
+
+def test_runs_whose_questions_were_written_by_other_prompts_are_not_compared(tmp_path: Path) -> None:
+    run_of(tmp_path / "a", [FOLLOW_UP])
+    shipped = files("localeval.prompts").joinpath("en", f"{NAME}.toml").read_text(encoding="utf-8")
+    run_of(
+        tmp_path / "b", [FOLLOW_UP], prompts={NAME: {"en": shipped.replace("word for word", "as written")}}
+    )
+    with pytest.raises(NotComparable, match=f"prompts.{NAME}/en"):
+        compare(tmp_path / "a", tmp_path / "b")
+
+
+def test_a_merged_run_has_the_signature_of_one_machine_also_where_one_shard_has_the_conversation(
+    tmp_path: Path,
+) -> None:
+    samples = [{**WITHOUT, "id": "d"}, FOLLOW_UP]  # ids of different shards
+    whole = run_of(tmp_path / "whole", samples).signature
+    for number in (1, 2):
+        run_of(tmp_path / str(number), samples, shard=f"{number}/2")
+    merged = merge([tmp_path / "1", tmp_path / "2"], tmp_path / "merged")
+    assert merged.signature == whole
+    assert load_config(tmp_path / "merged").signature == whole
 
 
 def test_the_page_shows_the_question_that_was_judged(tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """The words of the page, in English and Chinese."""
 
+import inspect
 import re
 from typing import Any
 
 from localeval import InputError
+from localeval.analysis.labelling import page, texts
 from localeval.analysis.labelling.draw import draw_items
 from localeval.analysis.labelling.page import PageOptions, label_page
-from localeval.analysis.labelling.texts import own_file, read_words
+from localeval.analysis.labelling.texts import read_words
 from localeval.metrics import METRICS
+from localeval.report.html.translations import own_file
 from tests.commands import said
 from tests.labelling.runs import mills
 
@@ -26,7 +29,8 @@ def test_both_languages_have_the_same_words_with_the_same_values() -> None:
 
 
 def test_every_word_is_used() -> None:
-    source = "".join(own_file(name) for name in ("page.html", "script.js", "page.py", "texts.py"))
+    files = "".join(map(own_file, ("label.html", "label.js", "tools.html")))
+    source = files + inspect.getsource(page) + inspect.getsource(texts)
     # Words whose keys are put together of a beginning and the kind, the unit, or the verdict.
     made = re.compile("drawn_|units_|said_")
     keys = [key for key, text in read_words()["en"].items() if isinstance(text, str)]

@@ -50,6 +50,17 @@ def test_a_thought_of_the_response_is_not_shown_and_marks_stay_in_place() -> Non
     assert (texts.response, texts.thinks) == ("Mill 1 was built in 1801.", True)
 
 
+def test_a_question_of_a_conversation_is_shown_with_what_was_said_before() -> None:
+    history = [
+        {"role": "user", "content": "When was it built?"},
+        {"role": "assistant", "content": "In 1801."},
+    ]
+    sample = mill(1, user_input="By whom?").model_copy(update={"history": history})
+    draw = draw_items(run_of([sample]))
+    texts = texts_of(draw, draw.items["mill-1"])
+    assert texts.question == "user: When was it built?\nassistant: In 1801.\nuser: By whom?"
+
+
 def test_a_metric_without_a_question_of_its_own_is_asked_with_its_definition() -> None:
     run = mills(1)
     draw = draw_items(run, metric="faithfulness")

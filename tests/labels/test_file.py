@@ -72,5 +72,25 @@ def test_the_fingerprint_of_a_sample_tells_another_response_but_not_another_case
     assert question_fingerprint(other) == question_fingerprint(MILL)
 
 
+def after(*texts: str) -> Sample:
+    """MILL as the last question of a conversation, in which the user wrote these texts before."""
+    history = [{"role": "user", "content": text} for text in texts]
+    return Sample(**MILL.model_dump(exclude_none=True), history=history)
+
+
+@pytest.mark.parametrize("fingerprint", [sample_fingerprint, question_fingerprint])
+def test_the_fingerprint_tells_a_question_after_other_messages(fingerprint: Any) -> None:
+    samples = [MILL, after("And the mill?"), after("And the bridge?"), after("And the", "mill?")]
+    assert len({fingerprint(sample) for sample in samples}) == len(samples)
+    assert fingerprint(after("AND  the mill?")) == fingerprint(after("And the mill?"))
+
+
+def test_a_sample_without_earlier_messages_keeps_the_fingerprint_that_it_had() -> None:
+    # Fitted files and cards that were written have these.
+    assert (sample_fingerprint(MILL), question_fingerprint(MILL)) == ("051359a22492e7d8", "7184f1ead662fa5b")
+    noted = Sample(**MILL.model_dump(exclude_none=True), history="bought twice")
+    assert sample_fingerprint(noted) == sample_fingerprint(MILL)
+
+
 def test_a_sample_without_a_question_has_no_fingerprint_of_one() -> None:
     assert question_fingerprint(Sample(response="Tea.")) is None

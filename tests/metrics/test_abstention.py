@@ -1,13 +1,16 @@
 """Abstention: in which of the six cells a sample is, by which evidence, and what the judge is asked."""
 
 import csv
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from localeval import Score, evaluate, rescore
+from localeval import Result, Score, evaluate, rescore
 from localeval.judgements.decision import Decision
+from localeval.runs.folder import load
 from localeval.testing import FakeEngine, fake_judge
 
 NAMES = ["abstention_accuracy", "unsupported_answer_rate", "over_refusal_rate"]
@@ -15,6 +18,7 @@ QUESTION = "When was the mill built?"
 CONTEXTS = ["The mill was built in 1820."]
 ANSWER = "The mill was built in 1820."
 REFUSAL = "The documents do not say when the mill was built."
+PARTIAL = "The mill was built in 1820. The documents do not say by whom."
 
 SUPPORTED: dict[str, Any] = {"verdict": 0.9}
 UNSUPPORTED: dict[str, Any] = {"verdict": 0.1}
@@ -36,7 +40,15 @@ class Judged(NamedTuple):
 
     @property
     def reasons(self) -> list[str]:
-        return [decision.reason for decision in self.decisions]
+        """Why the contexts count as answering or not, and the response as an answer or not."""
+        return [decision.reason for decision in self.decisions if decision.label != "right"]
+
+    @property
+    def cells(self) -> list[tuple[str, bool]]:
+        """The cell, and whether it is right; none where it is not determined."""
+        return [
+            (decision.reason, decision.is_yes) for decision in self.decisions if decision.label == "right"
+        ]
 
 
 def judged(
@@ -157,9 +169,16 @@ def test_nobody_is_asked_whether_an_answer_refuses_that_has_no_word_for_it() -> 
     assert "can't tell" in hedged.items[-1]
 
 
+def test_an_apology_before_an_answer_is_no_sign_of_a_refusal() -> None:
+    # Both sentences are statements.
+    apology = judged("Sorry for the long wait! The mill was built in 1820.", SUPPORTED, SUPPORTED, YES, YES)
+    assert not any("can't tell" in item for item in apology.items)
+    refusal = judged("Sorry for having to pass.", SUPPORTED, NO, NO, YES, *CONTEXTS_LACK)
+    assert any("can't tell" in item for item in refusal.items)
+
+
 def test_a_partial_answer_is_right_where_the_contexts_give_only_that_part() -> None:
-    response = "The mill was built in 1820. The documents do not say by whom."
-    found = judged(response, SUPPORTED, YES, NO, *CONTEXTS_LACK, question="When was it built, by whom?")
+    found = judged(PARTIAL, SUPPORTED, YES, NO, *CONTEXTS_LACK, question="When was it built, by whom?")
     assert found.accuracy.value == 1.0
     assert found.unsupported.value == 0.0
     assert found.reasons[1] == "partly answered"
@@ -173,9 +192,8 @@ def test_a_partial_answer_without_support_is_an_unsupported_answer() -> None:
 
 
 def test_a_partial_answer_is_not_right_where_the_contexts_give_all_and_no_refusal_either() -> None:
-    response = "The mill was built in 1820. The documents do not say by whom."
     answer = [{"answer": "It was built in 1820 by Ann."}, SUPPORTED, YES]
-    found = judged(response, SUPPORTED, YES, NO, *answer, question="When was it built, and by whom?")
+    found = judged(PARTIAL, SUPPORTED, YES, NO, *answer, question="When was it built, and by whom?")
     assert found.accuracy.value == 0.0
     assert found.over_refusal.value == 0.0
 
@@ -214,6 +232,26 @@ def test_a_response_whose_kind_is_not_clear_is_left_out() -> None:
     even = {"verdict": 0.5}
     found = judged("It lies beyond Ely.", UNSUPPORTED, even, NO, {"verdict": 0.6}, *CONTEXTS_LACK)
     assert found.accuracy == found.unsupported == found.over_refusal == Score.undefined("undetermined")
+    assert found.cells == []
+
+
+@pytest.mark.parametrize(
+    ("answerable", "response", "replies", "cell", "is_right"),
+    [
+        (True, ANSWER, [SUPPORTED, YES, YES], "answered", True),
+        (True, REFUSAL, [], "over_refusal", False),
+        (True, PARTIAL, [SUPPORTED, YES, NO], "partly_answered", False),
+        (False, ANSWER, [SUPPORTED, YES, YES], "unsupported_answer", False),
+        (False, REFUSAL, [], "refused", True),
+        (False, PARTIAL, [SUPPORTED, YES, NO], "partly_refused", True),
+    ],
+)
+def test_the_last_decision_names_the_cell(
+    answerable: bool, response: str, replies: list[dict[str, Any]], cell: str, is_right: bool
+) -> None:
+    found = judged(response, *replies, question="When was it built, by whom?", answerable=answerable)
+    assert found.cells == [(cell, is_right)]
+    assert found.decisions[-1].probability == found.accuracy.soft
 
 
 def test_a_response_of_sources_alone_is_left_out() -> None:
@@ -271,14 +309,45 @@ def test_means_are_rates_over_their_own_samples_and_a_threshold_needs_no_judge(t
     assert again["unsupported_answer_rate"].value == 1 / 2
 
 
-def told(*labels: bool) -> str:
-    """The report of responses that all refuse, with these labels; the last one answers."""
+def run_of(*labels: bool, output: Path | None = None) -> Result:
+    """Responses that all refuse, with these labels; the last one answers."""
     responses = [REFUSAL] * (len(labels) - 1) + [ANSWER]
     rows = [
         {"user_input": QUESTION, "response": response, "answerable": label}
         for response, label in zip(responses, labels, strict=True)
     ]
-    return str(evaluate(rows, NAMES, fake_judge(FakeEngine([YES, YES])), statements="sentences"))
+    return evaluate(rows, NAMES, fake_judge(FakeEngine([YES, YES])), output, statements="sentences")
+
+
+def told(*labels: bool) -> str:
+    return str(run_of(*labels))
+
+
+def test_both_sides_and_their_mean_are_in_python_and_in_the_files_of_a_run(tmp_path: Path) -> None:
+    both = run_of(True, True, False, False, False, True, output=tmp_path).abstention_balanced
+    assert both is not None
+    assert (both.answerable, both.answered, both.unanswerable, both.refused) == (3, 1, 3, 3)
+    assert both.value == pytest.approx(2 / 3)
+    assert both.interval is not None
+    assert both.interval[0] < 2 / 3 < both.interval[1]
+    stored = json.loads((tmp_path / "results.json").read_text("utf-8"))["abstention_balanced"]
+    assert stored == {**asdict(both), "interval": list(both.interval)}
+    assert load(tmp_path).abstention_balanced == both
+    assert "Mean of both shares:" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_a_run_of_one_side_has_counts_and_no_mean() -> None:
+    both = run_of(True, True).abstention_balanced
+    assert both is not None
+    assert (both.value, both.interval, both.answerable, both.unanswerable) == (None, None, 2, 0)
+
+
+def test_a_run_without_all_metrics_of_abstention_has_no_balance(tmp_path: Path) -> None:
+    judge = fake_judge(FakeEngine([YES]))
+    sample = {"user_input": QUESTION, "response": REFUSAL, "answerable": True}
+    result = evaluate([sample], ["over_refusal_rate"], judge, tmp_path, statements="sentences")
+    assert result.abstention_balanced is None
+    assert "abstention_balanced" not in (tmp_path / "results.json").read_text("utf-8")
 
 
 def test_the_report_tells_both_sides_and_the_mean_of_both_shares() -> None:
@@ -301,5 +370,6 @@ def test_csv_and_page_say_why(tmp_path: Path) -> None:
     assert [(row["statement"], row["verdict"], row["reason"]) for row in rows] == [
         (QUESTION, "1", "by the contexts: The mill was built in 1820."),
         (REFUSAL, "0", "refused (refusal)"),
+        (REFUSAL, "0", "over_refusal"),
     ]
     assert "by the contexts: The mill was built in 1820." in (tmp_path / "report.html").read_text("utf-8")

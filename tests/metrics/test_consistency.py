@@ -55,8 +55,8 @@ def test_two_responses_that_differ_are_not() -> None:
     found = judged(["Tea grows in Assam.", "Tea grows in Peru."], UNSUPPORTED, UNSUPPORTED)
     assert found.score == Score(0.0, 0.1)
     assert found.remarks == [
-        ("Tea grows in Assam.", "said by 0 of 1 others"),
-        ("Tea grows in Peru.", "said by 0 of 1 others"),
+        ("Tea grows in Assam.", "response 1: said by 0 of 1 others"),
+        ("Tea grows in Peru.", "response 2: said by 0 of 1 others"),
     ]
 
 
@@ -77,7 +77,7 @@ def test_each_response_weighs_the_same_however_many_statements_it_makes() -> Non
 def test_equal_responses_cost_no_question() -> None:
     found = judged(["Tea grows in Assam.", "tea  grows in assam.", "Tea grows in Assam."])
     assert found.score == Score(1.0, 1.0)
-    assert found.remarks[0] == ("Tea grows in Assam.", "said by 2 of 2 others")
+    assert found.remarks[0] == ("Tea grows in Assam.", "response 1: said by 2 of 2 others")
 
 
 def test_a_text_is_compared_once_however_many_responses_have_it() -> None:
@@ -94,7 +94,7 @@ def test_a_text_is_compared_once_however_many_responses_have_it() -> None:
 def test_a_refusal_beside_an_answer_is_0_unasked_and_named() -> None:
     found = judged(["Tea grows in Assam.", REFUSAL])
     assert found.score == Score(0.0, 0.0)
-    assert found.remarks[1] == (REFUSAL, "1 of 2 refused")
+    assert found.remarks[1] == (REFUSAL, "response 2: 1 of 2 refused")
 
 
 def test_one_refusal_of_four_counts_0_and_the_answers_have_two_of_three() -> None:
@@ -115,7 +115,7 @@ def test_pairs_bound_the_questions_and_each_response_meets_as_many_others() -> N
         (texts[2], texts[0]),
         (texts[2], texts[1]),
     ]
-    assert found.remarks[0] == (texts[0], "said by 0 of 2 others")
+    assert found.remarks[0] == (texts[0], "response 1: said by 0 of 2 others")
 
 
 def test_one_other_is_asked_about_where_pairs_allow_fewer() -> None:
@@ -128,8 +128,15 @@ def test_the_statements_are_listed_by_the_judge() -> None:
         {"statements": ["Tea grows in Assam."]},
         {"statements": ["Assam grows tea."]},
     ]
-    replies = [listed[0], SUPPORTED, listed[1], SUPPORTED]
+    replies = [*listed, SUPPORTED, SUPPORTED]
     assert judged(["Tea grows in Assam.", "Assam grows tea."], *replies, statements="llm").score.value == 1.0
+
+
+def test_a_response_is_compared_with_what_the_others_state_in_answer_to_the_question() -> None:
+    stated = ["Tea grows in Assam.", "Tea is grown in Assam."]
+    replies = [*({"statements": [text]} for text in stated), SUPPORTED, SUPPORTED]
+    found = judged(["In Assam.", "They grow it in Assam."], *replies, statements="llm")
+    assert [shown for shown, _ in found.asked[2:]] == [stated[1], stated[0]]
 
 
 def test_the_response_is_one_of_them() -> None:
@@ -170,7 +177,7 @@ def test_thoughts_are_no_part_of_a_response() -> None:
 
 def test_chinese_responses_are_asked_about_in_chinese() -> None:
     found = judged(["茶生长在阿萨姆。", "茶生长在秘鲁。"], UNSUPPORTED, UNSUPPORTED)
-    assert found.remarks[0] == ("茶生长在阿萨姆。", "1 个其他回答中有 0 个这样说")
+    assert found.remarks[0] == ("茶生长在阿萨姆。", "第 1 个回答：1 个其他回答中有 0 个这样说")
 
 
 def test_another_threshold_needs_no_judge_and_csv_and_page_show_each_statement(tmp_path: Path) -> None:
@@ -181,14 +188,14 @@ def test_another_threshold_needs_no_judge_and_csv_and_page_show_each_statement(t
     with (tmp_path / "statements.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = [(row["statement"], row["reason"]) for row in csv.DictReader(file)]
     assert rows == [
-        ("Tea grows in Assam.", "said by 1 of 1 others"),
-        ("Assam grows tea.", "said by 1 of 1 others"),
+        ("Tea grows in Assam.", "response 1: said by 1 of 1 others"),
+        ("Assam grows tea.", "response 2: said by 1 of 1 others"),
     ]
-    assert "said by 1 of 1 others" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "response 2: said by 1 of 1 others" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_example_of_the_page_has_the_score_that_it_names() -> None:
     responses = ["Tea grows in Assam.", "It grows in Assam.", "The documents do not say."]
     found = judged(responses, SUPPORTED, SUPPORTED)
     assert found.score.value == pytest.approx(2 / 3)
-    assert found.remarks[-1] == ("The documents do not say.", "1 of 3 refused")
+    assert found.remarks[-1] == ("The documents do not say.", "response 3: 1 of 3 refused")

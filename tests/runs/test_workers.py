@@ -21,6 +21,7 @@ from localeval.engine.interface import EngineError
 from localeval.errors import InputError, ModelMissing
 from localeval.judgements.base import Failure
 from localeval.judgements.journal import JOURNAL, Journal, JournalFile
+from localeval.judgements.standalone_question import ReplyQuestion
 from localeval.metrics.sample_result import SampleResult
 from localeval.options import Options
 from localeval.runs import cluster
@@ -128,6 +129,49 @@ def test_a_sample_that_ends_three_workers_fails_and_is_made_later(alone: Path, t
     assert len(list((tmp_path / "marks").iterdir())) == 3
     run(tmp_path / "run")
     assert (alone / "results.json").read_bytes() == (tmp_path / "run" / "results.json").read_bytes()
+
+
+def conversations(folder: Path, engine: SteadyEngine | None = None, **options: Any) -> Result:
+    """Run samples of which every second follows the question before it."""
+    pairs = [(one.user_input or "", one.response or "") for one in SAMPLES]
+    samples = [
+        sample if n % 2 == 0 else sample.model_copy(update={"history": [pairs[n - 1]]})
+        for n, sample in enumerate(SAMPLES)
+    ]
+    return evaluate(samples, NAMES, steady_judge(engine or SteadyEngine()), folder, **options)
+
+
+def test_workers_write_of_conversations_what_one_process_writes(tmp_path: Path) -> None:
+    conversations(tmp_path / "alone")
+    conversations(tmp_path / "run", workers=2)
+    assert same(tmp_path / "alone", tmp_path / "run")
+    made = [json.loads(line)["judgement"] for line in (tmp_path / "run" / JOURNAL).read_text().splitlines()]
+    assert made.count("standalone_question") == 6
+
+
+class _EndsAtFollowUps(SteadyEngine):
+    """Ends its process where the question of a conversation is to be written."""
+
+    def generate(self, prefix: Any, context: str, items: Any, schema: Any, **options: Any) -> Any:
+        if schema is ReplyQuestion:
+            os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+        return super().generate(prefix, context, items, schema, **options)
+
+
+def test_a_question_that_ends_the_workers_is_not_judged_as_it_was_asked(tmp_path: Path) -> None:
+    """Also where the same texts without a conversation were judged before."""
+    without = SAMPLES[0]
+    after = without.model_copy(update={"id": "after", "history": [("Who is Ann?", "A gardener.")]})
+    samples, names = [without, after], ["faithfulness"]
+    evaluate(samples[:1], names, steady_judge(SteadyEngine()), tmp_path / "run")
+    result = evaluate(samples, names, steady_judge(_EndsAtFollowUps()), tmp_path / "run", workers=2)
+    assert result.samples[1].scores["faithfulness"].reason == "worker_lost"
+    assert set(result.samples[1].keys) == {"standalone_question", "statements", "support"}
+    evaluate(samples, names, steady_judge(SteadyEngine()), tmp_path / "alone")
+    assert (
+        evaluate(samples, names, steady_judge(SteadyEngine()), tmp_path / "run")["faithfulness"].failed == 0
+    )
+    assert judged(tmp_path / "alone").items() <= judged(tmp_path / "run").items()
 
 
 def test_what_tries_to_use_the_network_in_a_worker_is_refused_and_counted(tmp_path: Path) -> None:

@@ -572,6 +572,10 @@ def test_a_field_without_a_column_is_said_with_the_nearest_name() -> None:
     ]
 
 
+def test_a_column_of_several_responses_is_not_taken_for_the_response() -> None:
+    assert read_samples([{"user_input": QUESTION, "responses": [ANSWER, ANSWER]}]).guesses == []
+
+
 def test_a_column_that_the_caller_named_for_another_field_is_not_guessed() -> None:
     rows = [{"Question": QUESTION, "Answer": ANSWER}]
     (sample,) = read_samples(rows, columns={"reference": "Answer"})

@@ -11,7 +11,7 @@ from localeval.statistics.holm import holm
 from localeval.statistics.power import (
     DETECTABLE,
     are_zero_or_one,
-    design_effect,
+    design_effect_by_variance,
     detectable_difference,
     needed_flips,
     needed_pairs,
@@ -92,11 +92,11 @@ def test_one_group_has_no_standard_error() -> None:
 
 def test_groups_never_lower_the_number_of_samples_that_are_needed() -> None:
     # Within a group one is high and one low, so that the groups differ less than samples do.
-    assert design_effect([0.0, 1.0, 0.1, 0.9], groups=[0, 0, 1, 1]) == 1
+    assert design_effect_by_variance([0.0, 1.0, 0.1, 0.9], groups=[0, 0, 1, 1]) == 1
 
 
 def test_values_that_are_all_the_same_have_no_design_effect() -> None:
-    assert design_effect([0.5] * 4, groups=[0, 0, 1, 1]) == 1
+    assert design_effect_by_variance([0.5] * 4, groups=[0, 0, 1, 1]) == 1
 
 
 def test_the_smallest_difference_that_is_seen_is_2_8016_standard_errors() -> None:

@@ -13,7 +13,7 @@ from localeval.statistics.rates import (
     clopper_pearson_upper,
     corrected_share,
     correlation_within,
-    design_effect,
+    design_effect_by_correlation,
     rogan_gladen,
 )
 
@@ -121,9 +121,9 @@ def test_one_group_alone_does_not_tell_how_alike_groups_are() -> None:
 
 
 def test_two_equal_samples_of_each_group_count_as_one() -> None:
-    assert design_effect([5, 5, 7, 7, 9, 9], 1.0) == pytest.approx(2.0)
+    assert design_effect_by_correlation([5, 5, 7, 7, 9, 9], 1.0) == pytest.approx(2.0)
 
 
 def test_a_sample_s_group_counts_once_for_each_of_its_samples() -> None:
     # Sizes 3 and 1: the mean size of a sample's group is (3 x 3 + 1 x 1) / 4.
-    assert design_effect([0, 0, 0, 1], 0.5) == pytest.approx(1 + 1.5 * 0.5)
+    assert design_effect_by_correlation([0, 0, 0, 1], 0.5) == pytest.approx(1 + 1.5 * 0.5)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from localeval.analysis.labelling.draw import LabelDraw, LabelItem
@@ -21,7 +21,6 @@ from localeval.analysis.labelling.people import TwoPeople, kappa_text
 from localeval.analysis.labelling.texts import (
     JudgeVerdict,
     TextMark,
-    own_file,
     question_asked,
     read_words,
     texts_of,
@@ -29,12 +28,11 @@ from localeval.analysis.labelling.texts import (
 )
 from localeval.errors import InputError
 from localeval.labels.file import Label, row_json
-from localeval.report.html import text_digest
+from localeval.report.html import page_environment
 from localeval.report.html.translations import PAGE_LANGUAGES, for_script, spans
-from localeval.report.html.translations import own_file as report_file
 from localeval.report.text import number
 from localeval.system.versions import digest, own_version
-from localeval.text.display import digits, printable_lines, shorten
+from localeval.text.display import digits, shorten
 from localeval.text.script import script
 
 ShowVerdict = Literal["after", "always", "never"]
@@ -85,7 +83,7 @@ def label_page(draw: LabelDraw, options: PageOptions) -> Iterator[str]:
         "metric": draw.metric,
         "served": bool(options.saved_in),
     }
-    template = _environment().get_template("page.html")
+    template = _environment().get_template("label.html")
     return template.generate(
         title=options.title,
         language=_language_of(draw),
@@ -225,12 +223,6 @@ def _verdict(verdict: JudgeVerdict) -> dict[str, Any]:
     return {"says": verdict.says, **numbers, "statements": statements}
 
 
-def _own_file(name: str) -> str:
-    """Read a file in this folder; the style goes on from the report's."""
-    text = own_file(name)
-    return report_file(name) + text if name == "style.css" else text
-
-
 def _plain_words(language: str) -> dict[str, str]:
     return {key: text for key, text in read_words()[language].items() if isinstance(text, str)}
 
@@ -263,15 +255,6 @@ def _how_drawn(draw: LabelDraw) -> Markup:
 
 @lru_cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_own_file),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals.update(
-        t=_in_both_languages, words=_one_language, how_drawn=_how_drawn, file=_own_file
-    )
-    environment.filters.update(shown=printable_lines, digest=text_digest)
+    environment = page_environment()
+    environment.globals.update(t=_in_both_languages, words=_one_language, how_drawn=_how_drawn)
     return environment

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from localeval.analysis.labelling.draw import LabelDraw, LabelItem, deciding_lists
 from localeval.judgements.decision import Decision, decided_in
 from localeval.metrics import METRICS
+from localeval.samples import Sample
+from localeval.samples.messages import USER, Message
 from localeval.text.display import printable_lines
 from localeval.text.thoughts import strip_thinking
 
@@ -28,6 +30,7 @@ class TextMark(NamedTuple):
 class ItemTexts:
     """The texts of an item; the marks of each are in order and do not overlap.
 
+    question         after the earlier messages of its conversation, if it has any
     response         without its <think> blocks, which were not judged
     thinks           whether it had any
     statement        that is labelled; None where the sample is
@@ -78,7 +81,7 @@ def texts_of(draw: LabelDraw, item: LabelItem) -> ItemTexts:
     decisions = [item.statement] if item.statement else _of_response(item)
     marks = [*_sentence_marks(item.statement), *_source_marks(decisions)]
     return ItemTexts(
-        question=sample.user_input,
+        question=_question_of(sample),
         response=None if sample.response is None else response,
         thinks=bool(thinks),
         statement=None if item.statement is None else item.statement.text,
@@ -91,6 +94,15 @@ def texts_of(draw: LabelDraw, item: LabelItem) -> ItemTexts:
             _in_text(text, marks, ("retrieved_contexts", index)) for index, text in enumerate(contexts)
         ],
     )
+
+
+def _question_of(sample: Sample) -> str | None:
+    """Return the question; of a conversation with what was said before, as "Was it repaired?" needs that."""
+    earlier = sample.earlier_messages()
+    if not earlier or sample.user_input is None:
+        return sample.user_input
+    messages = [*earlier, Message(USER, sample.user_input)]
+    return "\n".join(f"{message.role}: {message.text}" for message in messages)
 
 
 def _of_response(item: LabelItem) -> list[Decision]:
@@ -168,10 +180,6 @@ def question_asked(draw: LabelDraw, item: LabelItem, language: str) -> Asked:
 @lru_cache
 def read_words() -> dict[str, dict[str, Any]]:
     """Read words.toml: language -> key -> words; "asks" is a table in each language."""
-    tables: dict[str, dict[str, Any]] = tomllib.loads(own_file("words.toml"))
+    text = resources.files("localeval.analysis.labelling").joinpath("words.toml").read_text(encoding="utf-8")
+    tables: dict[str, dict[str, Any]] = tomllib.loads(text)
     return tables
-
-
-def own_file(name: str) -> str:
-    """Read a file in this folder."""
-    return resources.files("localeval.analysis.labelling").joinpath(name).read_text(encoding="utf-8")

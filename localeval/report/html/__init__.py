@@ -104,9 +104,29 @@ def text_digest(text: str) -> str:
 
 @lru_cache
 def environment(**filters: Callable[..., object]) -> Environment:
-    """Return Jinja with the page's files, words and filters; every value in a template is escaped.
+    """Return Jinja with the words of the report.
 
     filters  more of them, for another page
+    """
+    environment = page_environment()
+    environment.globals.update(
+        t=translations.in_both_languages,
+        words=translations.words,
+        named=translations.named,
+        definition=translations.definition,
+        reason=translations.reason,
+        spans=translations.spans,
+        max_text=MAX_TEXT,
+        max_statement=MAX_STATEMENT,
+    )
+    environment.filters.update(filters)
+    return environment
+
+
+def page_environment() -> Environment:
+    """Return Jinja with the files and filters of all pages; every value in a template is escaped.
+
+    A page adds its words: `t` gives them in both languages, `words` as plain text in one.
     """
     environment = Environment(
         loader=FunctionLoader(translations.own_file),
@@ -115,16 +135,7 @@ def environment(**filters: Callable[..., object]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(
-        t=translations.in_both_languages,
-        words=translations.words,
-        named=translations.named,
-        definition=translations.definition,
-        reason=translations.reason,
-        file=translations.own_file,
-        max_text=MAX_TEXT,
-        max_statement=MAX_STATEMENT,
-    )
+    environment.globals["file"] = translations.own_file
     environment.filters.update(
         shown=printable_lines,
         shorten=shorten,
@@ -133,6 +144,5 @@ def environment(**filters: Callable[..., object]) -> Environment:
         digest=text_digest,
         digits=digits,
         shown_value=shown_value,
-        **filters,
     )
     return environment

@@ -41,6 +41,17 @@ def words(key: str, language: str, **values: object) -> str:
     return text.format(**values) if values else text
 
 
+def counted(key: str, count: int, language: str, **values: object) -> str:
+    """Return the words of "KEY_1" for one, else of "KEY_n" with the number.
+
+    >>> counted("samples", 1, "en"), counted("samples", 2, "en")
+    ('1 sample', '2 samples')
+    """
+    if count == 1:
+        return words(f"{key}_1", language, **values)
+    return words(f"{key}_n", language, n=count, **values)
+
+
 @lru_cache(maxsize=4096)
 def in_both_languages(key: str, **values: object) -> Markup:
     """Return the words of `key` in both languages, as HTML; values are escaped.

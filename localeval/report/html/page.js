@@ -1,12 +1,8 @@
-"use strict";
 // Shows the list of all samples a page at a time. Its texts go into text nodes only. The one thing that is parsed
 // as HTML is what this page holds for readers without script, where every text is escaped already.
 addEventListener("DOMContentLoaded", () => {
   const PAGE = 50, FLAGGED = 1, SPLIT = 2, FIRST = 5; // the place of the first score in a row
   const SHOWN = 0.0005; // scores have three decimals, which are no exact numbers here
-  const root = document.documentElement;
-  const by = (id) => document.getElementById(id);
-  const all = (selector) => [...document.querySelectorAll(selector)];
   const { metrics, lower, reasons } = JSON.parse(by("data").textContent);
   const rows = JSON.parse(by("rows").textContent);
   const body = by("list").tBodies[0];
@@ -15,12 +11,6 @@ addEventListener("DOMContentLoaded", () => {
   let found = [];
   let haystacks = null;
 
-  function make(tag, className, ...inside) {
-    const made = document.createElement(tag);
-    if (className) made.className = className;
-    made.append(...inside);
-    return made;
-  }
   function isolated(text) { return make("bdi", "", text); }
   function words(key) {
     const kept = by("words").content.querySelector(`[data-key="${key}"]`);
@@ -121,8 +111,9 @@ addEventListener("DOMContentLoaded", () => {
   function say() {
     const place = by("found").dataset, chinese = root.lang === "zh", first = state.page * PAGE;
     const text = found.length ? (chinese ? place.foundZh : place.foundEn) : (chinese ? place.noneZh : place.noneEn);
-    const values = { from: first + 1, to: Math.min(found.length, first + PAGE), n: found.length };
-    by("found").textContent = text.replace(/\{(\w+)\}/g, (_, name) => values[name].toLocaleString("en"));
+    const shown = (number) => number.toLocaleString("en");
+    const values = { from: shown(first + 1), to: shown(Math.min(found.length, first + PAGE)), n: shown(found.length) };
+    by("found").textContent = filled(text, values);
   }
   function refresh() { state.page = 0; choose(); show(); }
   function turn(pages) { state.page += pages; show(); by("samples").scrollIntoView(); }
@@ -156,28 +147,15 @@ addEventListener("DOMContentLoaded", () => {
     lit.forEach((e) => e.classList.add("lit"));
     const source = lit.find((e) => e.classList.contains("source"));
     if (source) {
-      for (const box of [source.closest(".text"), source.closest(".beside")]) {
-        const above = source.getBoundingClientRect().top - box.getBoundingClientRect().top;
-        if (above < 0 || above > box.clientHeight - 30) box.scrollTop += above - 60;
-      }
+      scrollBoxesTo(source);
       if (scroll && source.getBoundingClientRect().top > innerHeight) source.scrollIntoView({ block: "nearest" });
     }
   }
   document.addEventListener("mouseover", (event) => light(event.target, false));
   document.addEventListener("focusin", (event) => light(event.target, true));
 
-  by("language").addEventListener("click", () => {
-    const to = root.lang === "zh" ? "en" : "zh", name = to === "zh" ? "Zh" : "En";
-    root.lang = to;
-    all("[data-text-en]").forEach((e) => { e.textContent = e.dataset[`text${name}`]; });
-    all("[data-placeholder-en]").forEach((e) => { e.placeholder = e.dataset[`placeholder${name}`]; });
-    say();
-  });
-  by("theme").addEventListener("click", () => {
-    const now = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-    root.dataset.theme = now === "dark" ? "light" : "dark";
-  });
-  all(".tools").forEach((e) => { e.hidden = false; });
+  // Behind the switch itself, which tools.js added first.
+  by("language").addEventListener("click", say);
   by("browser").hidden = false;
   choose();
   show();

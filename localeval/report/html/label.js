@@ -1,8 +1,5 @@
-"use strict";
 // Shows one item at a time and keeps what a person says of it. All texts go into text nodes only.
 addEventListener("DOMContentLoaded", () => {
-  const root = document.documentElement;
-  const by = (id) => document.getElementById(id);
   const { ids, key, show, file, words, metric, served, ...start } = JSON.parse(by("data").textContent);
   const MAX_UNDO = 1000, AGAIN_AFTER = 2000, LONG = 1200; // steps; milliseconds; characters
   const VALUES = { 1: "right", 0: "wrong", null: "unsure" };
@@ -12,13 +9,6 @@ addEventListener("DOMContentLoaded", () => {
   let last = null; // id of the item that was labelled last
 
   // ---- elements and words -------------------------------------------------------------------------------------
-  function make(tag, className, ...inside) {
-    const made = document.createElement(tag);
-    if (className) made.className = className;
-    made.append(...inside);
-    return made;
-  }
-  function filled(text, values) { return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? ""); }
   // In both languages, of which the style shows one; a value is a text, or one for each language.
   function say(name, values = {}) {
     const made = document.createDocumentFragment();
@@ -166,14 +156,11 @@ addEventListener("DOMContentLoaded", () => {
   }
   let nextEvidence = 0;
   function showEvidence(box, isAsked) {
-    const all = box.querySelectorAll(".source");
-    if (!all.length) return;
-    const source = all[nextEvidence % all.length];
+    const sources = box.querySelectorAll(".source");
+    if (!sources.length) return;
+    const source = sources[nextEvidence % sources.length];
     if (isAsked) nextEvidence++;
-    for (const around of [source.closest(".text"), source.closest(".beside")]) {
-      const above = source.getBoundingClientRect().top - around.getBoundingClientRect().top;
-      if (above < 0 || above > around.clientHeight - 30) around.scrollTop += above - 60;
-    }
+    scrollBoxesTo(source);
     if (isAsked) source.scrollIntoView({ block: "nearest" });
   }
   function verdictOf(data, id) {
@@ -331,15 +318,6 @@ addEventListener("DOMContentLoaded", () => {
   for (const [id, does] of Object.entries(clicks)) by(id).addEventListener("click", does);
   by("note").addEventListener("input", note);
   by("by").addEventListener("input", () => save({ ...load(), name: name() }));
-  by("language").addEventListener("click", () => {
-    const to = root.lang === "zh" ? "en" : "zh";
-    root.lang = to;
-    by("note").placeholder = by("note").dataset[to === "zh" ? "placeholderZh" : "placeholderEn"];
-  });
-  by("theme").addEventListener("click", () => {
-    const now = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-    root.dataset.theme = now === "dark" ? "light" : "dark";
-  });
   addEventListener("beforeunload", (event) => {
     const isLost = served ? unsent.size > 0 : !keeps && Object.keys(memory.labels).length > 0;
     if (isLost) event.preventDefault();
@@ -354,7 +332,6 @@ addEventListener("DOMContentLoaded", () => {
     by("over").addEventListener("click", startOver);
   }
   by("by").value = load().name ?? start.by;
-  document.querySelector(".tools").hidden = false;
   by("main").hidden = false;
   goTo(Math.max(0, ids.findIndex((id) => !isLabelled(id))));
 });
