@@ -120,8 +120,22 @@ def shown(item: SampleResult, metric: str) -> str:
 # --- The sets ---------------------------------------------------------------------------------------------
 
 
-def judge_twins(rows: Sequence[Row], run: Run) -> list[Finding]:
-    """Judge the faithfulness of both twins of each row: below 1 for the false one, 1 for the true one."""
+def judge_unseen_facts(rows: Sequence[Row], run: Run) -> list[Finding]:
+    """Judge twins of which one has a false fact, by the place of the fact."""
+    return judge_twins(rows, run, "shape", "{}_fact")
+
+
+def judge_swapped_in_answers(rows: Sequence[Row], run: Run) -> list[Finding]:
+    """Judge twins of which one has a value of something else, by the kind of value."""
+    return judge_twins(rows, run, "kind", "stated_{}")
+
+
+def judge_twins(rows: Sequence[Row], run: Run, kind: str, stated: str) -> list[Finding]:
+    """Judge the faithfulness of both twins of each row: below 1 for the false one, 1 for the true one.
+
+    kind    the column by which the table tells them apart
+    stated  the column of what a twin says, with {} for "false" or "true"
+    """
     twins = [(row, twin) for row in rows for twin in ("false", "true")]
     samples = [
         as_sample(row, id=f"{row['id']}-{twin}", response=row[f"response_{twin}"]) for row, twin in twins
@@ -132,13 +146,14 @@ def judge_twins(rows: Sequence[Row], run: Run) -> list[Finding]:
         value = item.scores["faithfulness"].value
         is_right = value is not None and (value == 1.0 if twin == "true" else value < 1.0)
         is_read = any(verdict.by == "head" for verdict in decided_in(item.decisions(), "verdict"))
+        seen = f"faithfulness {shown(item, 'faithfulness')}; {row[stated.format(twin)]}"
         findings.append(
             Finding(
                 item.sample.id,
                 "true twin at 1" if twin == "true" else "false twin below 1",
                 is_right,
-                {"lang": row["lang"], "judged": "read" if is_read else "asked", "shape": row["shape"]},
-                (f"faithfulness {shown(item, 'faithfulness')}; {row[f'{twin}_fact']}", *decisions_of(item)),
+                {"lang": row["lang"], "judged": "read" if is_read else "asked", kind: row[kind]},
+                (seen, *decisions_of(item)),
             )
         )
     return findings
@@ -390,8 +405,9 @@ class OwnSet:
 
 
 SETS: dict[str, OwnSet] = {
-    "unseen_facts": OwnSet(judge_twins),
-    "unseen_facts_held_out": OwnSet(judge_twins),
+    "unseen_facts": OwnSet(judge_unseen_facts),
+    "unseen_facts_held_out": OwnSet(judge_unseen_facts),
+    "swapped_in_answers": OwnSet(judge_swapped_in_answers),
     "swapped_values": OwnSet(judge_values),
     "preferences": OwnSet(judge_preferences),
     "criteria": OwnSet(judge_criteria, tabulate_criteria),

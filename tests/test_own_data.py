@@ -83,6 +83,21 @@ def test_a_false_twin_has_to_be_below_1_and_a_true_one_at_1(own_data: ModuleType
     assert twins(SUPPORTED, UNSUPPORTED, "b") == (False, False)
 
 
+def test_twins_with_a_swapped_value_are_judged_as_those_with_a_false_fact(
+    own_data: ModuleType, tmp_path: Path
+) -> None:
+    row = {
+        "kind": "name",
+        "response_false": "Tea is red.",
+        "response_true": "Tea is green.",
+        "stated_false": "red",
+        "stated_true": "green",
+    }
+    answers = [{"statements": ["Tea is red."]}, UNSUPPORTED, {"statements": ["Tea is green."]}, SUPPORTED]
+    found = right(own_data, "swapped_in_answers", row, answers, tmp_path)
+    assert found == {"false twin below 1": True, "true twin at 1": True}
+
+
 @pytest.mark.parametrize(("label", "figure"), [(1, "right kept"), (0, "wrong noticed")])
 def test_a_value_is_right_where_the_label_says_so(
     label: int, figure: str, own_data: ModuleType, tmp_path: Path

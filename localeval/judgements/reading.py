@@ -12,7 +12,6 @@ from localeval.claims.account import Claim
 from localeval.claims.evidence import Evidence, context_sentences, rank_sentences
 from localeval.claims.terms import TERM
 from localeval.engine.interface import TokenValues, TreeEngine
-from localeval.fitted.curves import log_preference
 from localeval.fitted.heads import Contexts, Head, HeadBySha256, context_text, question_text
 from localeval.fitted.logits import sigmoid
 from localeval.judgements.base import (
@@ -37,9 +36,6 @@ from localeval.text.sentences import Sentence, has_words
 # Words below this are marked, in sentences below it. Neither is calibrated: a word to look at may stand in a
 # sentence that is rather right.
 DOUBT_THRESHOLD = 0.5
-# How much the log-probability that a value belongs there counts beside the head. It is the weight that was
-# fitted for Chinese statements that are asked about.
-BINDING_WEIGHT = 0.8534
 # Sentences that make a response long: there, reading agrees with people better than asking.
 MIN_LONG_SENTENCES = 3
 
@@ -252,12 +248,13 @@ class _Reader:
 def _bound(binding: Binding, logit: float) -> float:
     """Return the logit of P(supported) of a sentence, lowered as far as the margin of its value says.
 
-    A cell of a table has clean alternatives, so the margin itself bounds the logit.
+    A cell of a table has clean alternatives, so the margin itself bounds the logit. Elsewhere it is taken off
+    where another value is likelier: a head that is right about all else is not blurred by the others.
     """
     assert binding.margin is not None  # noqa: S101 (the caller has compared)
     if binding.in_table:
         return min(logit, binding.margin)
-    return logit + BINDING_WEIGHT * log_preference(binding.margin)
+    return logit + min(0.0, binding.margin)
 
 
 def _doubtful_spans(
