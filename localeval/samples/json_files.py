@@ -48,10 +48,10 @@ def read_json(file: OpenFile) -> Rows:
             data = json.loads("".join(lines))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file.name}: not JSON ({shorten(error)}); {_JSON_REMEDY}.") from None
+    notes: list[str] = []
     columns = columns_of_lists(data, file.names)
     if columns is None:
         items = _items(data, file)
-        notes = []
     else:
         items = list(rows_of_columns(columns))
         notes = ["each column is one list, or one object; the samples are made of them"]
