@@ -126,8 +126,8 @@ def judge_unseen_facts(rows: Sequence[Row], run: Run) -> list[Finding]:
 
 
 def judge_swapped_in_answers(rows: Sequence[Row], run: Run) -> list[Finding]:
-    """Judge twins of which one has a value of something else, by the kind of value."""
-    return judge_twins(rows, run, "kind", "stated_{}")
+    """Judge twins of which one has a value of something else, by the place of the value."""
+    return judge_twins(rows, run, "place", "stated_{}")
 
 
 def judge_twins(rows: Sequence[Row], run: Run, kind: str, stated: str) -> list[Finding]:

@@ -87,7 +87,7 @@ def test_twins_with_a_swapped_value_are_judged_as_those_with_a_false_fact(
     own_data: ModuleType, tmp_path: Path
 ) -> None:
     row = {
-        "kind": "name",
+        "place": "after_name",
         "response_false": "Tea is red.",
         "response_true": "Tea is green.",
         "stated_false": "red",
