@@ -176,14 +176,13 @@ class FakeEngine(TreeEngine):
         self.spent = self.spent.plus(context=len(context), items=sum(map(len, items)))
         return [Likelihood((self._likelihoods.get(item.strip(), 0.0),)) for item in items]
 
-    def compare(self, context: str, item: str, variants: Sequence[str]) -> list[float]:
+    def read_and_compare(
+        self, context: str, item: str, variants: Sequence[str], layer: int
+    ) -> tuple[TokenValues, list[float]]:
         """Return the differences of the given log-probabilities of the responses behind the question."""
-        if len(context) + len(item) > self.settings.n_ctx:
-            raise ContextTooLong("the fake's context is full")
-        if variants:
-            self.spent = self.spent.plus(context=len(context), items=len(item))
         stated = self._of_response(item)
-        return [stated - self._of_response(variant) for variant in variants]
+        margins = [stated - self._of_response(variant) for variant in variants]
+        return self.read(context, item, layer), margins
 
     def _of_response(self, text: str) -> float:
         return self._likelihoods.get(text.partition("Response: ")[2].strip(), 0.0)

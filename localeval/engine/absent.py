@@ -31,7 +31,7 @@ class AbsentEngine(TreeEngine):
     def likelihood(self, *_: Any) -> NoReturn:
         self._refuse()
 
-    def compare(self, *_: Any) -> NoReturn:
+    def read_and_compare(self, *_: Any) -> NoReturn:
         self._refuse()
 
     def close(self) -> None:

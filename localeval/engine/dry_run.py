@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
-from localeval.engine.batching import build_tree, chunks, count_beyond, first_difference, shared_length
+from localeval.engine.batching import build_tree, chunks, count_beyond, shared_length
 from localeval.engine.interface import Likelihood, Reply, TokenUsage, TokenValues, TreeEngine
 from localeval.prompts import PromptPrefix
 from localeval.system.versions import digest
@@ -153,8 +153,7 @@ class DryRunEngine:
         item_tokens = len(self.tokens(item))
         # Checks that they fit.
         chunks([item_tokens], [0], context_tokens, self.settings.n_ctx, 1)
-        cached = self._in_cache in ((layer, context), (None, context))
-        new_context = 0 if cached else context_tokens
+        new_context = 0 if self._in_cache == (layer, context) else context_tokens
         self.spent = self.spent.plus(read=new_context + item_tokens)
         self._in_cache = (layer, context)
         return blank_states(item, item_tokens)
@@ -172,18 +171,22 @@ class DryRunEngine:
             self._in_cache = (None, context)
         return [Likelihood((0.0,)) for _ in items]
 
-    def compare(self, context: str, item: str, variants: Sequence[str]) -> list[float]:
-        """Return even odds. Raises ContextTooLong as a real engine does."""
+    def read_and_compare(
+        self,
+        context: str,
+        item: str,
+        variants: Sequence[str],
+        layer: int,  # noqa: ARG002
+    ) -> tuple[TokenValues, list[float]]:
+        """Return states of zeros and even odds. Raises ContextTooLong as a real engine does."""
         context_tokens = len(self.tokens(context))
-        item_tokens = self.tokens(item)
+        item_tokens = len(self.tokens(item))
         # Checks that they fit.
-        chunks([len(item_tokens)], [0], context_tokens, self.settings.n_ctx, 1)
-        if variants:
-            last = max(first_difference(item_tokens, self.tokens(variant)).place for variant in variants)
-            new_context = 0 if self._in_cache == (None, context) else context_tokens
-            self.spent = self.spent.plus(context=new_context, items=last)
-            self._in_cache = (None, context)
-        return [0.0] * len(variants)
+        chunks([item_tokens], [0], context_tokens, self.settings.n_ctx, 1)
+        new_context = 0 if self._in_cache == (None, context) else context_tokens
+        self.spent = self.spent.plus(context=new_context, items=item_tokens)
+        self._in_cache = (None, context)
+        return blank_states(item, item_tokens), [0.0] * len(variants)
 
     def _forced(self, fields: _ReplyFields) -> tuple[list[int], int]:
         """Return (a reply's tokens before its first decision, number of tokens before later choices)."""

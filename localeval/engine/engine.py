@@ -7,7 +7,7 @@ decoded after it in batches of n_batch, and the items follow in chunks that depe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import accumulate
@@ -26,7 +26,6 @@ from localeval.engine.batching import (
     chunks,
     count_beyond,
     first_difference,
-    with_few_outputs,
 )
 from localeval.engine.interface import EngineError, Likelihood, Reply, TokenUsage, TokenValues, TreeEngine
 from localeval.engine.memory import model_bytes
@@ -247,8 +246,7 @@ class Engine(TreeEngine):
         # Checks that they fit.
         chunks([len(item_tokens)], [0], len(context_tokens), self.settings.n_ctx, 1)
         with self._decoding():
-            # What all layers have computed serves the lower ones as well.
-            if self._in_cache not in ((layer, context_tokens), (None, context_tokens)):
+            if self._in_cache != (layer, context_tokens):
                 llama.clear()
                 llama.states(_batch(context_tokens, 0, CONTEXT), node)
                 self._count(read=len(context_tokens))
@@ -256,7 +254,11 @@ class Engine(TreeEngine):
             with self._item_sequences(1):
                 values = llama.states(_batch(item_tokens, len(context_tokens), 1), node)
             self._count(read=len(item_tokens))
-        ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in item_tokens)
+        return self._token_values(values, item_tokens)
+
+    def _token_values(self, values: npt.NDArray[np.float32], tokens: Sequence[int]) -> TokenValues:
+        """Return the values of tokens with the place where each of them ends."""
+        ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in tokens)
         return TokenValues(values, tuple(ends))
 
     def likelihood(self, context: str, items: Sequence[str]) -> list[Likelihood]:
@@ -307,41 +309,36 @@ class Engine(TreeEngine):
             results.append(Likelihood(logs))
         return results
 
-    def compare(self, context: str, item: str, variants: Sequence[str]) -> list[float]:
+    def read_and_compare(
+        self, context: str, item: str, variants: Sequence[str], layer: int
+    ) -> tuple[TokenValues, list[float]]:
+        self.check_readable()
+        node = self.architecture.node(layer)
+        llama = self.llama
         context_tokens = self.tokens(context)
         item_tokens = self.tokens(item)
         # Checks that they fit.
         chunks([len(item_tokens)], [0], len(context_tokens), self.settings.n_ctx, 1)
         differences = [first_difference(item_tokens, self.tokens(variant)) for variant in variants]
-        if not differences:
-            return []
-        llama = self.llama
+        # The logits of the token before a difference tell what may stand there.
+        places = sorted({difference.place - 1 for difference in differences})
+        start = len(context_tokens)
+        batch = [_item_token(token, start + i, i in places) for i, token in enumerate(item_tokens)]
         with self._decoding():
             if self._in_cache != (None, context_tokens):
                 llama.clear()
                 llama.decode(_batch(context_tokens, 0, CONTEXT))
-                self._count(context=len(context_tokens))
+                self._count(context=start)
                 self._in_cache = (None, context_tokens)
-            # The logits of the token before a difference tell what may stand there.
-            places = frozenset(difference.place - 1 for difference in differences)
             with self._item_sequences(1):
-                logits = self._logits_at(places, item_tokens, len(context_tokens))
-        return [
-            float(logits[place - 1][token]) - float(logits[place - 1][other])
+                values, logits = llama.states_and_logits(batch, node)
+            self._count(items=len(item_tokens))
+        logits_at = dict(zip(places, logits, strict=True))
+        margins = [
+            float(logits_at[place - 1][token]) - float(logits_at[place - 1][other])
             for place, token, other in differences
         ]
-
-    def _logits_at(self, places: Set[int], tokens: Sequence[int], start: int) -> dict[int, Logits]:
-        """Decode the tokens up to the last of `places`; return the logits of the token at each of them."""
-        batch = [
-            BatchToken(token, start + i, (1,), i in places)
-            for i, token in enumerate(tokens[: max(places) + 1])
-        ]
-        self._count(items=len(batch))
-        found = []
-        for part in with_few_outputs(batch, self.settings.n_batch, self.settings.width):
-            found += [logits.copy() for logits in self.llama.decode(part)]
-        return dict(zip(sorted(places), found, strict=True))
+        return self._token_values(values, item_tokens), margins
 
     @contextmanager
     def _item_sequences(self, n: int) -> Iterator[None]:
@@ -452,6 +449,10 @@ def _batch(tokens: list[int], position: int, sequence: int, n_logits: int = 0) -
     """Place `tokens` from `position` on, with logits for the last `n_logits` of them."""
     first = len(tokens) - n_logits
     return [BatchToken(token, position + i, (sequence,), i >= first) for i, token in enumerate(tokens)]
+
+
+def _item_token(token: int, position: int, needs_logits: bool) -> BatchToken:
+    return BatchToken(token, position, (1,), needs_logits)
 
 
 def _node_token(node: Node, start: int, needs_logits: bool) -> BatchToken:

@@ -50,12 +50,17 @@ class StateTap:
         self.callback = llama_cpp.ggml_backend_sched_eval_callback(self._on_node)
         self.copied = b""
         self._node = b""
+        self._goes_on = False
 
     @contextmanager
-    def copying(self, node: str) -> Iterator[None]:
-        """Copy the node of this name when a graph is computed inside the block; compute nothing after it."""
+    def copying(self, node: str, goes_on: bool = False) -> Iterator[None]:
+        """Copy the node of this name when a graph is computed inside the block.
+
+        Nothing after the node is computed, unless the graph `goes_on`.
+        """
         self.copied = b""
         self._node = node.encode()
+        self._goes_on = goes_on
         try:
             yield
         finally:
@@ -82,4 +87,6 @@ class StateTap:
         # From a GPU's memory, too.
         ggml.ggml_backend_tensor_get(tensor, buffer, 0, size)
         self.copied = buffer.raw
-        return False
+        if self._goes_on:
+            self._node = b""
+        return self._goes_on

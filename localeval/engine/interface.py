@@ -191,15 +191,15 @@ class TreeEngine(Protocol):
         """
         ...
 
-    def compare(self, context: str, item: str, variants: Sequence[str]) -> list[float]:
-        """Return how much likelier `item` is than each of its variants, where they first differ.
+    def read_and_compare(
+        self, context: str, item: str, variants: Sequence[str], layer: int
+    ) -> tuple[TokenValues, list[float]]:
+        """Read `item` as `read` does, and return how much likelier it is than each of its variants.
 
         That is the log-probability of the first token of `item` that a variant does not have, minus the one
-        of the variant's token there, as the continuation of `context`, with no prefix. The item is computed
-        once, however many variants there are; `read` needs not compute the same context again.
-
-        Raises ContextTooLong as `generate` does, and ValueError for a variant that differs at the first token
-        of the item, or does not differ.
+        of the variant's token there. The item is computed once, by all layers, however many variants there
+        are. Raises what `read` raises, and ValueError for a variant that differs at the first token of the
+        item, or does not differ.
         """
         ...
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from localeval.engine import hidden_states
 from localeval.engine.architectures import find_architecture
-from localeval.engine.batching import BatchToken, even_size
+from localeval.engine.batching import BatchToken, even_size, with_few_outputs
 from localeval.engine.interface import EngineError
 from localeval.engine.native import llama_cpp, signals_held
 from localeval.engine.settings import EngineSettings
@@ -148,19 +148,36 @@ class Llama(Tokenizer):
 
         Raises EngineError where this build exposes no hidden states, or one is not finite.
         """
+        values, _ = self._tapped(tokens, node, goes_on=False)
+        return values
+
+    def states_and_logits(
+        self, tokens: Sequence[BatchToken], node: str
+    ) -> tuple[npt.NDArray[np.float32], list[Logits]]:
+        """Return what `states` does, and the logits of those tokens that want them, in order.
+
+        The whole graph is computed, so the cells serve anything. Raises EngineError as `states` and `decode`.
+        """
+        return self._tapped(tokens, node, goes_on=True)
+
+    def _tapped(
+        self, tokens: Sequence[BatchToken], node: str, goes_on: bool
+    ) -> tuple[npt.NDArray[np.float32], list[Logits]]:
+        """Decode `tokens`, copying a node of the graph; end the graph there unless it `goes_on`."""
         if not hidden_states.are_exposed():
             raise EngineError("this build of llama.cpp exposes no hidden states")
-        size = even_size(len(tokens), self.settings.n_batch)
         states = []
-        for start in range(0, len(tokens), size):
-            batch = tokens[start : start + size]
-            with self._tap.copying(node):
-                self._decode_batch(batch)
+        logits: list[Logits] = []
+        size = even_size(len(tokens), self.settings.n_batch)
+        for batch in with_few_outputs(tokens, size, self.n_sequences):
+            with self._tap.copying(node, goes_on):
+                # The arrays are views of llama.cpp's memory, valid until the next call.
+                logits += [array.copy() for array in self._decode_batch(batch)]
             flat = np.frombuffer(self._tap.copied, np.float32)
             if not flat.size or flat.size % len(batch) or not np.isfinite(flat).all():
                 raise EngineError(f"llama.cpp showed no hidden states at {node}")
             states.append(flat.reshape(len(batch), -1))
-        return np.concatenate(states)
+        return np.concatenate(states), logits
 
     def _decode_batch(self, tokens: Sequence[BatchToken]) -> list[Logits]:
         batch = self._batch

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from localeval.claims.replaceable_values import CELL, Replaceable, anchored_values, replaceable_values
 from localeval.engine.interface import ContextTooLong, TreeEngine
@@ -72,39 +73,55 @@ def find_bindings(
     return _compared(engine, question, contexts, statements, replaceable)
 
 
-def find_bindings_in_response(
-    engine: TreeEngine, question: str, response: str, contexts: Sequence[str], claims: Sequence[Sentence]
-) -> list[Binding]:
-    """Return the binding of each claim, as read in the response; empty ones for the others, at no cost.
+class Variant(NamedTuple):
+    """A response with another value of the contexts in the place of one of its own.
 
-    The whole response is read once: what a value is said of may stand in the sentence before. Values are
-    compared at the first token in which they differ, so that further alternatives cost nothing.
+    claim        the index of the claim that has the value
+    found        the value, with all that could stand in its place
+    alternative  the other value
+    text         question and response with it
     """
-    bindings = [Binding() for _ in claims]
+
+    claim: int
+    found: Replaceable
+    alternative: str
+    text: str
+
+
+def variants_of_response(
+    question: str, response: str, contexts: Sequence[str], claims: Sequence[Sentence]
+) -> list[Variant]:
+    """Return the response with each other value of the contexts, one at a time, in place of each of its own.
+
+    Left out are values that tell what a claim is about (see `anchored_values`).
+    """
     before = question_text(question)
-    # With an end: the text with another value may go on where this one ends.
-    item = f"{before}{response}\n"
-    compared: list[tuple[int, Replaceable, str]] = []
+    item = before + response
     variants = []
     for i, claim in enumerate(claims):
         start = len(before) + claim.start
         for found in anchored_values(claim.text, question, contexts):
+            value = found.value
             for alternative in found.alternatives:
-                compared.append((i, found, alternative))
-                value = found.value
-                variants.append(f"{item[: start + value.start]}{alternative}{item[start + value.end :]}")
-    try:
-        margins = engine.compare(context_text(contexts), item, variants)
-    except ContextTooLong:
-        return bindings
-    for (i, found, alternative), margin in zip(compared, margins, strict=True):
+                text = f"{item[: start + value.start]}{alternative}{item[start + value.end :]}"
+                variants.append(Variant(i, found, alternative, text))
+    return variants
+
+
+def bindings_of_claims(variants: Sequence[Variant], margins: Sequence[float], number: int) -> list[Binding]:
+    """Return the binding of each of `number` claims: of the variant that comes closest, or an empty one.
+
+    margins  how much likelier the response is than each variant, at the first token in which they differ
+    """
+    bindings = [Binding() for _ in range(number)]
+    for variant, margin in zip(variants, margins, strict=True):
         binding = Binding(
-            value=found.value.text,
-            alternative=alternative,
+            value=variant.found.value.text,
+            alternative=variant.alternative,
             margin=round(margin, _MARGIN_DECIMALS),
-            in_table=found.value.kind == CELL,
+            in_table=variant.found.value.kind == CELL,
         )
-        bindings[i] = min(bindings[i], binding, key=_margin)
+        bindings[variant.claim] = min(bindings[variant.claim], binding, key=_margin)
     return bindings
 
 

@@ -24,7 +24,7 @@ from localeval.judgements.base import (
     Records,
     register_judgement,
 )
-from localeval.judgements.bindings import Binding, find_bindings_in_response
+from localeval.judgements.bindings import Binding, bindings_of_claims, variants_of_response
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.judged_text import JudgedText, UnjudgedText
 from localeval.judgements.windows import windows
@@ -169,9 +169,8 @@ def read(inputs: ReadingInputs, engine: TreeEngine) -> GroundingRecord:
     head = inputs.head
     if head is None:
         raise NoHead(f"no head was fitted for this judge and responses in {language_code}")
-    # First, as reading then has the contexts already: all layers compute them for this.
-    bindings = find_bindings_in_response(engine, response.question, response.text, inputs.contexts, claims)
-    reader = _Reader(head, _read_windows(inputs, head, engine), Contexts(inputs.contexts))
+    windows_read, bindings = _read_windows(inputs, head, engine)
+    reader = _Reader(head, windows_read, Contexts(inputs.contexts))
     closest = rank_sentences([claim.text for claim in claims], context_sentences(inputs.contexts), 1)
     sentences = []
     logits = []
@@ -189,15 +188,32 @@ def read(inputs: ReadingInputs, engine: TreeEngine) -> GroundingRecord:
     )
 
 
-def _read_windows(inputs: ReadingInputs, head: Head, engine: TreeEngine) -> list[_Window]:
-    """Read the response behind the contexts, in as many windows as they take."""
-    question = question_text(inputs.response.question)
-    text = inputs.response.text
-    item = question + text
+def _read_windows(
+    inputs: ReadingInputs, head: Head, engine: TreeEngine
+) -> tuple[list[_Window], list[Binding]]:
+    """Read the response behind the contexts, in as many windows as they take; compare its values in one.
+
+    Returns the windows, and the binding of each claim, which is empty where nothing could be compared.
+    """
+    response = inputs.response
+    question = question_text(response.question)
+    item = question + response.text
     parts = windows(engine, None, inputs.contexts, [item], bare=context_text([]))
-    places = CharToByteOffsets(text, len(question.encode("utf-8", "replace")))
-    read_parts = [engine.read(context_text([part]), item, head.layer) for part in parts]
-    return [_Window(TokenValues(head.word.of(states.values), states.ends), places) for states in read_parts]
+    places = CharToByteOffsets(response.text, len(question.encode("utf-8", "replace")))
+    variants = variants_of_response(response.question, response.text, inputs.contexts, response.claims)
+    margins: list[float] = []
+    if variants and len(parts) == 1:
+        # With an end: a text with another value may go on where this one stops.
+        texts = [f"{variant.text}\n" for variant in variants]
+        states, margins = engine.read_and_compare(context_text(parts), f"{item}\n", texts, head.layer)
+        read_parts = [states]
+    else:
+        read_parts = [engine.read(context_text([part]), item, head.layer) for part in parts]
+        variants = []
+    return (
+        [_Window(TokenValues(head.word.of(states.values), states.ends), places) for states in read_parts],
+        bindings_of_claims(variants, margins, len(response.claims)),
+    )
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def test_a_comparison_is_the_difference_of_two_log_probabilities_at_the_first_to
     tiny: Engine,
 ) -> None:
     variant = ITEM.replace("In 1820", "In 1851")
-    [margin] = tiny.compare(CONTEXT_TEXT, ITEM, [variant])
+    _, [margin] = tiny.read_and_compare(CONTEXT_TEXT, ITEM, [variant], 0)
     stated, other = tiny.likelihood(CONTEXT_TEXT, [ITEM, variant])
     place = next(i for i, (a, b) in enumerate(zip(stated.tokens, other.tokens, strict=True)) if a != b)
     assert margin == pytest.approx(stated.tokens[place] - other.tokens[place], abs=0.05)
@@ -76,32 +76,29 @@ def test_a_comparison_is_the_difference_of_two_log_probabilities_at_the_first_to
 
 def test_comparisons_have_the_same_bits_again_and_after_other_work(tiny: Engine) -> None:
     variants = [ITEM.replace("1820", "1851"), ITEM.replace("of 1851", "of 1820"), ITEM.replace("In", "Of")]
-    together = tiny.compare(CONTEXT_TEXT, ITEM, variants)
+    _, first = tiny.read_and_compare(CONTEXT_TEXT, ITEM, variants, 0)
     tiny.read("Context:\nAnother.", "Response", 0)
-    assert tiny.compare(CONTEXT_TEXT, ITEM, variants) == together
-    assert together[0] != 0.0
+    _, again = tiny.read_and_compare(CONTEXT_TEXT, ITEM, variants, 0)
+    assert first == again
+    assert first[0] != 0.0
 
 
-def test_states_have_the_same_bits_behind_a_comparison_and_cost_no_context(tiny: Engine) -> None:
-    tiny.read("Context:\nAnother.", "Response", 0)
+def test_states_beside_a_comparison_have_the_bits_of_those_that_are_read_alone(tiny: Engine) -> None:
     alone = tiny.read(CONTEXT_TEXT, ITEM, 0)
-    tiny.read("Context:\nAnother.", "Response", 0)
-    tiny.compare(CONTEXT_TEXT, ITEM, [ITEM.replace("1820", "1851")])
-    before = tiny.spent
-    behind = tiny.read(CONTEXT_TEXT, ITEM, 0)
-    assert np.array_equal(alone.values, behind.values)
-    assert tiny.spent.since(before).read == tiny.count(ITEM)
+    beside, _ = tiny.read_and_compare(CONTEXT_TEXT, ITEM, [ITEM.replace("1820", "1851")], 0)
+    assert np.array_equal(alone.values, beside.values)
+    assert alone.ends == beside.ends
 
 
-def test_a_comparison_with_more_places_than_a_call_has_outputs_is_as_the_same_in_parts(tiny: Engine) -> None:
-    numbers = [str(1000 + i) for i in range(3 * tiny.settings.width)]
+def test_a_comparison_of_more_places_than_a_call_has_outputs_is_as_one_of_fewer(tiny: Engine) -> None:
+    numbers = [str(1000 + i) for i in range(5 * tiny.settings.width)]
     item = "\n\nResponse: " + " ".join(numbers)
     variants = [item.replace(number, "7" + number[1:]) for number in numbers]
-    together = tiny.compare(CONTEXT_TEXT, item, variants)
-    assert together[:5] == pytest.approx(tiny.compare(CONTEXT_TEXT, item, variants[:5]), abs=0.05)
+    _, many = tiny.read_and_compare("Context:\nNone.", item, variants, 0)
+    _, few = tiny.read_and_compare("Context:\nNone.", item, variants[:5], 0)
+    assert many[:5] == pytest.approx(few, abs=0.05)
 
 
-def test_nothing_is_computed_without_a_variant(tiny: Engine) -> None:
-    before = tiny.spent
-    assert tiny.compare(CONTEXT_TEXT, ITEM, []) == []
-    assert tiny.spent == before
+def test_a_variant_that_does_not_differ_is_refused(tiny: Engine) -> None:
+    with pytest.raises(ValueError, match="differ"):
+        tiny.read_and_compare(CONTEXT_TEXT, ITEM, [ITEM], 0)
