@@ -17,13 +17,13 @@ import click
 from pydantic import create_model
 
 from localeval import Judge, Sample, read_samples
-from localeval.analysis.agreement import Bootstrap
 from localeval.analysis.labels import balanced, label
 from localeval.engine.interface import ContextTooLong, Reply
 from localeval.judgements import JUDGEMENTS, Choices, Failure, Models, deciders, windows
 from localeval.judgements.journal import Journal
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
+from localeval.statistics.agreement import Bootstrap
 from localeval.system.versions import digest
 
 

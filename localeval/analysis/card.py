@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.analysis import agreement
 from localeval.analysis import certify as certification
 from localeval.analysis.card_figures import Part, measure_parts, not_scored
 from localeval.analysis.card_kinds import (
@@ -44,6 +43,7 @@ from localeval.runs.evaluate import Progress, evaluate
 from localeval.runs.folder import CALIBRATION, CARD, check_default
 from localeval.runs.result import Result
 from localeval.samples import Samples
+from localeval.statistics import agreement
 from localeval.system.files import atomic_write, is_same, writing
 
 LOG = logging.getLogger("localeval")

@@ -11,7 +11,6 @@ from typing import Annotated, NoReturn, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, PlainSerializer
 
-from localeval.analysis import agreement
 from localeval.analysis.labels import group, judged_column, user_column
 from localeval.claims.terms import terms
 from localeval.errors import InputError
@@ -19,6 +18,7 @@ from localeval.judgements.judged_text import response_of
 from localeval.metrics import Metric, Score
 from localeval.runs.result import Result
 from localeval.samples import Sample
+from localeval.statistics import agreement
 
 # In JSON null stands for an undefined value.
 Estimate = Annotated[
@@ -27,7 +27,7 @@ Estimate = Annotated[
 
 
 class ScoreFigures(BaseModel):
-    """Agreement of one score with the labels: figure -> estimate; see `localeval.analysis.agreement`.
+    """Agreement of one score with the labels: figure -> estimate; see `localeval.statistics.agreement`.
 
     gain  its first figure (AUROC, pair accuracy or F1) minus the baseline's, paired
     """

@@ -14,7 +14,7 @@ from typing import ClassVar, Generic, Literal
 
 import numpy as np
 
-from localeval.analysis import agreement, labels
+from localeval.analysis import labels
 from localeval.analysis.card_figures import (
     Item,
     LabelledItem,
@@ -44,6 +44,7 @@ from localeval.metrics.summary import compute
 from localeval.options import Options
 from localeval.runs.result import Result
 from localeval.samples import Sample, Samples
+from localeval.statistics import agreement
 
 CardKindName = Literal["labels", "pairs", "sentences"]
 

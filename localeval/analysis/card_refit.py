@@ -6,7 +6,6 @@ import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from localeval.analysis import agreement
 from localeval.analysis.card_kinds import ALL_SUPPORTED, JudgedSample
 from localeval.analysis.fit_curve import cross_fitted_curves, fit, full_support_probabilities
 from localeval.analysis.labels import group, user_column
@@ -17,6 +16,7 @@ from localeval.judgements.calibration import Calibration, conditions
 from localeval.labels.fingerprint import Fingerprints
 from localeval.options import Options
 from localeval.prompts import LANGUAGES
+from localeval.statistics import agreement
 
 MIN_LABELS = 40
 MIN_OF_EACH_LABEL = 10

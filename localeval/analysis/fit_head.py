@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from localeval.analysis.agreement import Bootstrap, folds, rounded
 from localeval.analysis.head_states import MIN_OF_EACH_LABEL_OF_LANGUAGE, Reading
 from localeval.analysis.labels import user_column
 from localeval.engine.interface import TokenValues
@@ -21,6 +20,7 @@ from localeval.fitted.files import FittedFor
 from localeval.fitted.logits import sigmoid
 from localeval.judgements.reading import MIN_LONG_SENTENCES, CharToByteOffsets, split_words
 from localeval.labels.fingerprint import Fingerprints
+from localeval.statistics.agreement import Bootstrap, folds, rounded
 from localeval.text.sentences import Sentence
 
 # Principal components of a word's state.

@@ -195,7 +195,7 @@ def _responses(path: str) -> list[Sample]:
 
 def _is_useful(head: Head) -> bool:
     """Print a head's figures, and return whether its AUROC is clearly above chance."""
-    from localeval.analysis.agreement import Figure
+    from localeval.statistics.agreement import Figure
 
     figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())
     click.echo(f"{head.language}: {head.fitted_on['labels']} answers, cross-validated {figures}")

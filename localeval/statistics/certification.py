@@ -146,13 +146,3 @@ def further_labels(rate: BoundedRate, minimum: float, level: float = LEVEL) -> i
     groups_needed = math.log(1 - level) / math.log(minimum)
     growth = max(high / rate.effective, groups_needed / rate.groups)
     return max(0, math.ceil(round(rate.labels * (growth - 1), 6)))
-
-
-def fewest_right(labels: int, minimum: float, level: float = LEVEL) -> int | None:
-    """Return of how many independent labels at least so many must be right; None where all are too few.
-
-    >>> [fewest_right(labels, 0.7) for labels in (8, 20, 200)]
-    [None, 18, 152]
-    """
-    counts = range(labels + 1)
-    return next((k for k in counts if clopper_pearson_lower(k, labels, level) >= minimum), None)

@@ -114,28 +114,6 @@ def _chance(flips: Flips) -> float:
     return old_yes * new_yes + (1 - old_yes) * (1 - new_yes)
 
 
-def kappa_standard_error(flips: Flips) -> float:
-    """Return the standard error of kappa by Fleiss, Cohen and Everitt (1969), for numbers of single samples.
-
-    >>> round(kappa_standard_error(Flips(40, 5, 10, 45)), 4)
-    0.0711
-    """
-    number = sum(flips)
-    both_yes, yes_to_no, no_to_yes, both_no = (count / number for count in flips)
-    old_yes = both_yes + yes_to_no
-    new_yes = both_yes + no_to_yes
-    chance = _chance(flips)
-    rest = 1 - kappa(flips)
-    agreeing = (
-        both_yes * (1 - (old_yes + new_yes) * rest) ** 2 + both_no * (1 - (2 - old_yes - new_yes) * rest) ** 2
-    )
-    differing = rest**2 * (
-        yes_to_no * (new_yes + 1 - old_yes) ** 2 + no_to_yes * (1 - new_yes + old_yes) ** 2
-    )
-    correction = (kappa(flips) - chance * rest) ** 2
-    return math.sqrt((agreeing + differing - correction) / number) / (1 - chance)
-
-
 def mcnemar_mid_p(yes_to_no: int, no_to_yes: int) -> float:
     """Return the two-sided mid-p of McNemar's test (Fagerland et al. 2013); 1 for as many flips either way.
 

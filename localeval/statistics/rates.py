@@ -48,18 +48,6 @@ def clopper_pearson_upper(successes: float, trials: float, level: float = 0.95) 
     return 1.0 - clopper_pearson_lower(trials - successes, trials, level)
 
 
-def clopper_pearson(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
-    """Return the two-sided interval of a share of which `successes` of `trials` were counted.
-
-    >>> low, high = clopper_pearson(8, 10)
-    >>> round(low, 4), round(high, 4)
-    (0.4439, 0.9748)
-    """
-    one_sided = (1 + level) / 2
-    low = clopper_pearson_lower(successes, trials, one_sided)
-    return low, clopper_pearson_upper(successes, trials, one_sided)
-
-
 @dataclass(frozen=True)
 class JudgeCounts:
     """How often a judge was right on labelled samples. Samples that are not independent count as fewer.
@@ -79,15 +67,14 @@ class CorrectedShare:
     """A share that was corrected for a judge's errors.
 
     value      Rogan and Gladen's estimate, clipped to 0 and 1; None where it is not correctable
-    unclipped  the same before it is clipped; None where sensitivity + specificity are at most 1
     interval   95 % interval; (0, 1) where the judge may be no better than chance
-    error      standard error of the unclipped estimate; None where that is None
+    error      standard error of the estimate before it is clipped; None where sensitivity + specificity are
+               at most 1
     draws      of the share's posterior distribution
     reason     why there is no value, in words; "" where there is one
     """
 
     value: float | None
-    unclipped: float | None
     interval: tuple[float, float]
     error: float | None
     draws: Values
@@ -154,12 +141,12 @@ def corrected_share(judged_right: float, judged: float, counts: JudgeCounts) -> 
         )
     if point is None or error is None or float(np.mean(~is_better)) > TAIL:
         reason = "the judge may be no better than chance on the labelled samples"
-        return CorrectedShare(None, point, (0.0, 1.0), error, draws, reason)
+        return CorrectedShare(None, (0.0, 1.0), error, draws, reason)
     interval = tail_points(draws)
     if error > MAX_ERROR:
         reason = f"too uncertain to correct: standard error {error:.2f}, above {MAX_ERROR}"
-        return CorrectedShare(None, point, interval, error, draws, reason)
-    return CorrectedShare(min(max(point, 0.0), 1.0), point, interval, error, draws)
+        return CorrectedShare(None, interval, error, draws, reason)
+    return CorrectedShare(min(max(point, 0.0), 1.0), interval, error, draws)
 
 
 def _jeffreys_mean(successes: float, trials: float) -> float:

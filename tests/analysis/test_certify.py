@@ -36,7 +36,7 @@ YES, NO = 0.9, 0.1
 def _own_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCALEVAL_LEDGER", str(tmp_path / "data" / "ledger.json"))
     # The card's other figures are no matter here.
-    monkeypatch.setattr("localeval.analysis.agreement.DRAWS", 10)
+    monkeypatch.setattr("localeval.statistics.agreement.DRAWS", 10)
 
 
 def answers(good: int, bad: int, name: str = "", **more: Any) -> Rows:

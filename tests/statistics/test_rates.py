@@ -8,7 +8,6 @@ from scipy.stats import binomtest  # type: ignore[import-untyped]
 
 from localeval.statistics.rates import (
     JudgeCounts,
-    clopper_pearson,
     clopper_pearson_lower,
     clopper_pearson_upper,
     corrected_share,
@@ -24,12 +23,6 @@ def test_the_one_sided_bounds_are_those_of_scipy_s_exact_binomial_test(successes
     exact = binomtest(successes, trials).proportion_ci(0.90, "exact")
     assert clopper_pearson_lower(successes, trials) == pytest.approx(exact.low, abs=1e-9)
     assert clopper_pearson_upper(successes, trials) == pytest.approx(exact.high, abs=1e-9)
-
-
-@pytest.mark.parametrize(("successes", "trials"), [(0, 5), (3, 5), (5, 5), (58, 73)])
-def test_the_two_sided_interval_is_that_of_scipy_s_exact_binomial_test(successes: int, trials: int) -> None:
-    exact = binomtest(successes, trials).proportion_ci(0.95, "exact")
-    assert clopper_pearson(successes, trials) == pytest.approx((exact.low, exact.high), abs=1e-9)
 
 
 def test_a_share_of_rows_that_count_as_fewer_has_a_lower_bound_between_those_of_whole_numbers() -> None:
@@ -85,8 +78,6 @@ def test_a_share_below_what_the_judge_s_false_alarms_explain_is_0() -> None:
     # 6 of 151, sensitivity 0.964, specificity 0.927: more are expected of none.
     corrected = corrected_share(6, 151, JudgeCounts(964, 1000, 927, 1000))
     assert corrected.value == 0.0
-    assert corrected.unclipped is not None
-    assert corrected.unclipped < 0
 
 
 def test_a_share_with_a_standard_error_above_0_08_is_not_corrected() -> None:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from localeval.analysis.agreement import Bootstrap, Figure
 from localeval.analysis.labelling.draw import LabelDraw
 from localeval.errors import InputError
 from localeval.labels.file import Label, Labels
+from localeval.statistics.agreement import Bootstrap, Figure
 
 PEOPLE = 2
 

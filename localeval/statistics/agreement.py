@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from localeval.statistics.groups import Values
 from localeval.statistics.intervals import mean_interval
 
 BINS = 5
@@ -24,8 +25,6 @@ DRAWS = 2000
 _BLOCK = 1_000_000
 # Figures closer than this differ by rounding alone.
 _EQUAL = 1e-9
-
-Values = npt.NDArray[np.float64]
 
 
 class Figure(NamedTuple):
@@ -213,7 +212,9 @@ class Bootstrap:
 
         brier              mean squared error, 0 to 1, lower is better (Brier 1950)
         skill              1 - brier / brier of always predicting the share of label 1; 1 best, 0 no better
-        calibration_error  see `calibration_error`
+        calibration_error  mean distance of predicted from observed shares in `bins`, 0 (best) to 1 (Naeini et
+                           al. 2015, with bins of equal mass as in Nguyen and O'Connor 2015). Chance keeps it
+                           above 0: with 30 labels per bin, perfect probabilities have about 0.06
         """
         p = np.asarray(shares, dtype=float)
         y = self.labels.astype(float)
@@ -258,7 +259,7 @@ def _starts(ordered: Values) -> npt.NDArray[np.intp]:
 
 
 def _calibration_errors(p: Values, y: Values, counts: Values) -> Values:
-    """Return `calibration_error` for each row of counts, in which a sample occurs so many times.
+    """Return the calibration error for each row of counts, in which a sample occurs so many times.
 
     The samples with one probability are a block, in which each counts as the block's share of label 1. The
     sums up to the end of a bin, which may lie in a block, follow from the sums up to the end of that block.
@@ -326,15 +327,6 @@ def bins(shares: Sequence[float] | Values, labels: Sequence[int] | Values) -> li
     y = (np.bincount(tie, weights=labels) / size)[tie]
     parts = np.array_split(np.argsort(p, kind="stable"), BINS)
     return [(float(p[i].mean()), float(y[i].mean()), len(i)) for i in parts if len(i)]
-
-
-def calibration_error(shares: Sequence[float] | Values, labels: Sequence[int] | Values) -> float:
-    """Return the mean distance of predicted from observed shares, in five bins of equal mass; 0 (best) to 1.
-
-    Chance keeps it above 0: with 30 labels per bin, perfect probabilities have about 0.06. Source: Naeini et
-    al. 2015, with bins of equal mass as in Nguyen and O'Connor 2015.
-    """
-    return sum(n * abs(predicted - y) for predicted, y, n in bins(shares, labels)) / len(shares)
 
 
 def folds(labels: Sequence[int], groups: Sequence[Hashable], *, seed: int = 0) -> list[int] | None:

@@ -9,8 +9,8 @@ import pytest
 from sklearn import metrics
 from sklearn.model_selection import StratifiedGroupKFold
 
-from localeval.analysis import agreement
-from localeval.analysis.agreement import Bootstrap, Figure, bins, folds, mean
+from localeval.statistics import agreement
+from localeval.statistics.agreement import Bootstrap, Figure, bins, folds, mean
 
 FIVE_AND_EIGHT = Bootstrap([1] * 5 + [0] * 8)
 TEN_AND_TEN = Bootstrap([1] * 10 + [0] * 10)
@@ -173,8 +173,8 @@ def test_calibration_error_is_the_distance_between_the_probabilities_and_the_sha
     shares = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
     labels = [0, 0, 1, 0, 0, 1, 1, 0, 1, 1]
     assert [(round(p, 2), good) for p, good, number in bins(shares, labels) if number == 2] == expected
-    error = agreement.calibration_error(shares, labels)
-    assert error == pytest.approx((0.05 + 0.25 + 0.05 + 0.15 + 0.15) / 5)
+    error = Bootstrap(labels).probabilities(shares)["calibration_error"]
+    assert error.value == pytest.approx((0.05 + 0.25 + 0.05 + 0.15 + 0.15) / 5)
     skill = Bootstrap([1, 0, 0, 0] * 2).probabilities([0.25] * 8)["skill"]
     assert skill.value == pytest.approx(0)  # the base rate
 
@@ -186,7 +186,8 @@ def test_the_calibration_error_of_a_draw_is_that_of_its_samples() -> None:
     draws = Bootstrap(labels, [i // 2 for i in range(43)])
     expected = []
     for times in draws.counts.astype(int):
-        expected.append(agreement.calibration_error(np.repeat(shares, times), np.repeat(labels, times)))
+        drawn = bins(np.repeat(shares, times), np.repeat(labels, times))
+        expected.append(sum(number * abs(p - good) for p, good, number in drawn) / times.sum())
     low, high = np.percentile(expected[1:], [2.5, 97.5])
     figure = draws.probabilities(shares.tolist())["calibration_error"]
     assert figure == pytest.approx((expected[0], low, high))
