@@ -69,6 +69,7 @@ def test_a_mark_that_is_read_is_no_word_of_the_text(mark: str) -> None:
     [
         ("Tea grows.¹", [1]),
         ("Tea¹ and salt²", [1, 2]),
+        ("It was planted in 1837², and sold later.", [2]),
         ("Tea grows.<sup>1,2</sup>", [1, 2]),
         ("Tea grows.^1", [1]),
         ("茶在生长①。", [1]),
@@ -80,12 +81,45 @@ def test_a_raised_number_behind_a_word_is_a_mark(text: str, numbers: list[int]) 
 
 
 @pytest.mark.parametrize(
+    ("text", "numbers", "rest"),
+    [
+        ("Tea grows in Assam (2).", [2], "Tea grows in Assam."),
+        ("Tea grows (1, 3). It is old (2)!", [1, 3, 2], "Tea grows. It is old!"),
+        ("茶在阿萨姆生长（2）。", [2], "茶在阿萨姆生长。"),
+        ("茶在生长（1、2）。", [1, 2], "茶在生长。"),
+    ],
+)
+def test_a_bare_number_in_round_brackets_is_a_mark_at_the_end_of_a_sentence(
+    text: str, numbers: list[int], rest: str
+) -> None:
+    assert numbers_in(text) == numbers
+    assert without_citation_marks(text) == rest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The sizes are small (1), large (2) and huge (3), in all shops.",
+        "* Ann Reed (19)\n* Bob Hill (12)",
+        "That follows from section (2).",
+        "That follows from Article 5(2).",
+        "The team has 40 members (38).",
+        "依照第三条第（2）款。",
+        "见式（2）。",
+    ],
+)
+def test_other_numbers_in_round_brackets_are_no_marks(text: str) -> None:
+    assert find_citation_marks(text) == []
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Built [1820].",
         "From [1820-1850].",
         "5 km² of hills",
         "10³ leaves",
+        "It has 1800² leaves.",
         "10^3 leaves",
         "5 m<sup>2</sup>",
         "① Pick it. ② Dry it.",
