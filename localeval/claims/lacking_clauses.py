@@ -7,6 +7,7 @@ are data, in `words/en.toml` and `words/zh.toml`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,14 +15,19 @@ from localeval.text.content_words import PLAIN_APOSTROPHES, content, known_words
 from localeval.text.empty_sentences import refuses
 from localeval.text.question_types import CLAUSE_MARKS
 from localeval.text.script import begins_with_han
+from localeval.text.sentences import has_words
 from localeval.text.word_lists import read_lists
 
+_SENTENCE_ENDS = tuple(".;!?。；！？")
 _MAX_CLAUSE = 300  # characters of a clause that are compared with the patterns
 _LISTS = ("function", "frames", "reader", "courtesy_words", "verbs")
 
 
 class LackingClauses(NamedTuple):
-    """The clauses of a text that say that something can't be told, and the text without them."""
+    """The clauses of a text that say that something can't be told, and the text without them.
+
+    What such a clause is about, as "as for its age," or "Age:" before it, is a part of it.
+    """
 
     clauses: tuple[str, ...]
     rest: str
@@ -35,22 +41,57 @@ def lacking_clauses(text: str) -> LackingClauses:
     >>> lacking_clauses("It did not burn down.").clauses, lacking_clauses("造价则没有说明。").clauses
     ((), ('造价则没有说明',))
     """
-    found = []
-    kept = []
-    start = 0
-    for mark in _borders().finditer(text):
-        clause = text[start : mark.start()]
-        if _lacks(clause):
-            found.append(clause)
+    found: list[str] = []
+    kept: list[_Clause] = []
+    for clause in _clauses(text):
+        if _lacks(clause.text):
+            found.append(_take_topic(kept) + clause.text)
         else:
-            kept.append(clause + mark[0])
-        start = mark.end()
-    last = text[start:]
-    if _lacks(last):
-        found.append(last)
-    else:
-        kept.append(last)
-    return LackingClauses(tuple(found), "".join(kept).strip())
+            kept.append(clause)
+    return LackingClauses(tuple(found), "".join(clause.text + clause.border for clause in kept).strip())
+
+
+class _Clause(NamedTuple):
+    """A clause, and the mark or conjunction that parts it from the next one; "" at the end."""
+
+    text: str
+    border: str
+
+
+def _clauses(text: str) -> Iterator[_Clause]:
+    start = 0
+    for border in _borders().finditer(text):
+        yield _Clause(text[start : border.start()], border[0])
+        start = border.end()
+    yield _Clause(text[start:], "")
+
+
+def _take_topic(kept: list[_Clause]) -> str:
+    """Take from the end of the clauses what the next one, which lacks something, is about: "Age:", or ""."""
+    last = len(kept) - 1
+    while last >= 0 and not has_words(kept[last].text) and kept[last].border[:1] not in _SENTENCE_ENDS:
+        last -= 1
+    if last < 0:
+        return ""
+    text, border = kept[last]
+    if border in (":", "："):
+        line_start = text.rfind("\n") + 1
+        kept[last:] = [_Clause(text[:line_start], "")]
+        return text[line_start:] + border
+    if border in (",", "，") and _begins_sentence(kept, last) and _topics().search(text.strip().lower()):
+        del kept[last:]
+        return text + border
+    return ""
+
+
+def _begins_sentence(clauses: list[_Clause], place: int) -> bool:
+    """Return whether nothing of its sentence stands before a clause but conjunctions."""
+    for clause in reversed(clauses[:place]):
+        if clause.border[:1] in _SENTENCE_ENDS:
+            return True
+        if has_words(clause.text):
+            return False
+    return True
 
 
 def asks_for(question: str, clause: str, rest: str = "") -> bool:
@@ -100,6 +141,11 @@ def _lacks(clause: str) -> bool:
 def _patterns() -> re.Pattern[str]:
     lists = [*read_lists("claims", "en")["lacking"], *read_lists("claims", "zh")["lacking"]]
     return re.compile("|".join(lists))
+
+
+@lru_cache
+def _topics() -> re.Pattern[str]:
+    return re.compile("|".join(read_lists("claims", code)["topics"] for code in ("en", "zh")))
 
 
 @lru_cache

@@ -57,7 +57,8 @@ _IN_BRACKETS = "|".join(
 )
 _IN_ROUND_BRACKETS = rf"[(（]\s{{0,3}}(?:(?:{_OPENING})\s{{0,3}})?{_NAMED_NUMBERS}\s{{0,3}}[)）]"
 _FROM_ZERO = r"##[0-9]{1,3}\$\$"
-# Behind a number, or a unit of one or two letters, a raised number is a power: 10³, km².
+# Behind a number, or a unit of one or two letters, a raised number is a power: 10³, km². Behind a year it is
+# a mark at the end of a clause.
 _AFTER_WORD = rf"(?:(?<=[A-Za-z]{{3}})|(?<=[{BASIC_HAN}.,;:!?。，；：！？、\"'”’)）\]】⁰¹²³⁴-⁹,]))"
 _RAISED = "|".join(
     [
@@ -67,15 +68,24 @@ _RAISED = "|".join(
     ]
 )
 _END = r"(?=\s*(?:[.,;:!?。，；：！？、)）]|\Z|\n))"
+_BEHIND_YEAR = rf"(?<=\b(?:1[5-9]|20)[0-9]{{2}})[⁰¹²³⁴-⁹]{{1,2}}{_END}"
 # A circled number before words is an item's.
 _AT_END = rf"(?<=[^\s①-⑳])[①-⑳]{{1,9}}{_END}|(?<=\S)\s?\{{[0-9]{{1,2}}\}}{_END}"
+
+# A bare number is one only behind the last word of a sentence: "grows in Assam (2)."
+_NOT_NUMBERED = "".join(rf"(?<!{word})" for lists in _LISTS for word in lists["numbered_parts"])
+_BARE_NUMBER = r"(?:1?[0-9]|20)"
+_BARE = (
+    rf"{_NOT_NUMBERED}(?<=[A-Za-z{BASIC_HAN}\"'”’])\s?[(（]{_BARE_NUMBER}(?:{_BETWEEN}{_BARE_NUMBER}){{0,9}}[)）]"
+    r"(?=[.!?。！？])"
+)
 
 FORMS = f"{_UNREADABLE}|{_IN_BRACKETS}|{_FROM_ZERO}"
 """The marks that are nothing else wherever they stand, as a pattern that ignores case."""
 FORMS_IN_ROUND_BRACKETS = _IN_ROUND_BRACKETS
 """So are these: "(see Passages 1 and 2)"."""
-FORMS_BEHIND_WORDS = f"{_RAISED}|{_AT_END}"
-"""Marks by what they stand behind: green.¹, green<sup>1</sup>, green{1}."""
+FORMS_BEHIND_WORDS = f"{_RAISED}|{_BEHIND_YEAR}|{_AT_END}|{_BARE}"
+"""Marks by what they stand behind: green.¹, green<sup>1</sup>, green{1}, green (1)."""
 
 _MARK = re.compile(
     rf"(?P<unreadable>{_UNREADABLE})|(?P<from_zero>{_FROM_ZERO})|{_IN_BRACKETS}|{_IN_ROUND_BRACKETS}"

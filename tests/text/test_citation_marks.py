@@ -84,6 +84,44 @@ def test_a_raised_number_behind_a_word_is_a_mark_and_no_number_that_the_text_sta
     assert unsupported_numbers(text, source_terms([])) == ()
 
 
+def test_a_raised_number_behind_a_year_is_a_mark_and_the_year_a_number() -> None:
+    text = "It was planted in 1837², and sold later."
+    assert numbers_in(text) == [2]
+    assert unsupported_numbers(text, source_terms([])) == ("1837",)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "rest"),
+    [
+        ("Tea grows in Assam (2).", [2], "Tea grows in Assam."),
+        ("Tea grows (1, 3). It is old (2)!", [1, 3, 2], "Tea grows. It is old!"),
+        ("茶在阿萨姆生长（2）。", [2], "茶在阿萨姆生长。"),
+        ("茶在生长（1、2）。", [1, 2], "茶在生长。"),
+    ],
+)
+def test_a_bare_number_in_round_brackets_is_a_mark_at_the_end_of_a_sentence(
+    text: str, numbers: list[int], rest: str
+) -> None:
+    assert numbers_in(text) == numbers
+    assert without_citation_marks(text) == rest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The sizes are small (1), large (2) and huge (3), in all shops.",
+        "* Ann Reed (19)\n* Bob Hill (12)",
+        "That follows from section (2).",
+        "That follows from Article 5(2).",
+        "The team has 40 members (38).",
+        "依照第三条第（2）款。",
+        "见式（2）。",
+    ],
+)
+def test_other_numbers_in_round_brackets_are_no_marks(text: str) -> None:
+    assert find_citation_marks(text) == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -91,6 +129,7 @@ def test_a_raised_number_behind_a_word_is_a_mark_and_no_number_that_the_text_sta
         "From [1820-1850].",
         "5 km² of hills",
         "10³ leaves",
+        "It has 1800² leaves.",
         "10^3 leaves",
         "5 m<sup>2</sup>",
         "① Pick it. ② Dry it.",
