@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from localeval.compat import missing_names as _missing_names
-from localeval.compat.evaluation import EvaluationDataset, EvaluationResult, RunConfig, aevaluate, evaluate
+from localeval.compat.dataset import EvaluationDataset, SingleTurnSample
+from localeval.compat.evaluation import EvaluationResult, RunConfig, aevaluate, evaluate
 from localeval.compat.export import to_original, to_ragas
-from localeval.compat.metrics import (
+from localeval.compat.original_metrics import (
     AnswerRelevance,
     ContextRelevance,
     FactualCorrectness,
@@ -24,17 +25,24 @@ from localeval.compat.ragas_metrics import (
     AnswerRelevancy,
     AnswerSimilarity,
     AspectCritic,
+    CHRFScore,
+    ChrfScore,
     ContextPrecision,
     ContextPrecisionWithoutReference,
     ContextPrecisionWithReference,
     ContextRecall,
     ContextUtilization,
+    DomainSpecificRubrics,
+    ExactMatch,
     LLMContextPrecisionWithoutReference,
     LLMContextPrecisionWithReference,
     LLMContextRecall,
     NoiseSensitivity,
     ResponseRelevancy,
+    RougeScore,
     RubricsScore,
+    RubricsScoreWithoutReference,
+    RubricsScoreWithReference,
     SemanticSimilarity,
     answer_correctness,
     answer_relevancy,
@@ -44,7 +52,6 @@ from localeval.compat.ragas_metrics import (
     context_utilization,
     faithfulness,
 )
-from localeval.samples import Sample as SingleTurnSample
 
 __all__ = [
     "AnswerCorrectness",
@@ -52,14 +59,18 @@ __all__ = [
     "AnswerRelevancy",
     "AnswerSimilarity",
     "AspectCritic",
+    "CHRFScore",
+    "ChrfScore",
     "ContextPrecision",
     "ContextPrecisionWithReference",
     "ContextPrecisionWithoutReference",
     "ContextRecall",
     "ContextRelevance",
     "ContextUtilization",
+    "DomainSpecificRubrics",
     "EvaluationDataset",
     "EvaluationResult",
+    "ExactMatch",
     "FactualCorrectness",
     "Faithfulness",
     "FaithfulnesswithHHEM",
@@ -69,7 +80,10 @@ __all__ = [
     "MetricResult",
     "NoiseSensitivity",
     "ResponseRelevancy",
+    "RougeScore",
     "RubricsScore",
+    "RubricsScoreWithReference",
+    "RubricsScoreWithoutReference",
     "RunConfig",
     "SemanticSimilarity",
     "SingleTurnSample",

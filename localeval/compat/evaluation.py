@@ -1,24 +1,24 @@
-"""A data set, its evaluation and the result, under their original names; ragas' objects are accepted too."""
+"""The evaluation of a data set and its result, under their original names."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
-import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial, wraps
-from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from localeval.compat.metrics import LOG, OPENED, Model, OriginalMetric, as_columns, close
-from localeval.compat.ragas_metrics import DEFAULT_METRICS
+from localeval.compat import missing_names
+from localeval.compat.dataset import EvaluationDataset, pandas_module
+from localeval.compat.original_metrics import LOG, OPENED, Model, OriginalMetric, close
+from localeval.compat.ragas_metrics import DEFAULT_METRICS, AspectCritic
 from localeval.compat.runnable import traced
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError, LocalevalError
@@ -33,7 +33,7 @@ from localeval.runs.evaluate import NetworkCount, Progress, RunSetup, Watch, sco
 from localeval.runs.plan import Plan
 from localeval.runs.pool import InProcessPool
 from localeval.runs.result import Result
-from localeval.samples import Sample, Samples, check_columns, is_table, read_samples
+from localeval.samples import Sample, Samples, check_columns, read_samples
 from localeval.system.arguments import STRICT, Int, Number, Settings
 from localeval.text.display import shorten
 
@@ -59,118 +59,23 @@ class RunConfig(Settings):
     seed: Int | None = None
 
 
-class EvaluationDataset:
-    """Samples in order, each with a unique id: its line, or its position (from 1), if it has none.
-
-    Where that number is another sample's id, it is the next free one after all positions.
-
-    `samples` may be samples of localeval or ragas, dicts, a table, or a whole data set of ragas. Raises
-    InputError for anything else, with its position, and for no samples.
-
-    >>> EvaluationDataset([{"question": "Where?", "answer": "In Assam."}])
-    EvaluationDataset(features=['user_input', 'response'], len=1)
-    """
-
-    def __init__(self, samples: Iterable[Any]) -> None:
-        is_sequence = hasattr(samples, "__iter__") or hasattr(samples, "__getitem__")
-        if is_table(samples) or isinstance(samples, Mapping) or not is_sequence:
-            samples = read_samples(samples)  # which refuses what is no data set
-        rows = [as_columns(item) for item in samples]
-        self.samples: list[Sample] = list(read_samples(_numbered(rows)))
-
-    @classmethod
-    def from_jsonl(cls, path: str | Path) -> EvaluationDataset:
-        """Read the samples of a JSONL file of any name. Raises InputError with the line and the field."""
-        return cls(read_samples(path, format="jsonl"))
-
-    @classmethod
-    def from_list(cls, data: Iterable[Mapping[str, Any]]) -> EvaluationDataset:
-        return cls(data)
-
-    @classmethod
-    def from_pandas(cls, dataframe: Any) -> EvaluationDataset:
-        return cls(dataframe)
-
-    @classmethod
-    def from_hf_dataset(cls, dataset: Any) -> EvaluationDataset:
-        return cls(dataset)
-
-    def to_jsonl(self, path: str | Path) -> None:
-        """Write each sample as a line of JSON."""
-        lines = [json.dumps(row, ensure_ascii=False) for row in self.to_list()]
-        Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-    def to_pandas(self) -> Any:
-        """Return the samples as a data frame. Raises InputError where pandas is not installed."""
-        return _pandas().DataFrame(self.to_list())
-
-    def features(self) -> list[str]:
-        """List the columns that any sample has, without `id`."""
-        return list(dict.fromkeys(name for row in self.to_list() for name in row if name != "id"))
-
-    def to_list(self) -> list[dict[str, Any]]:
-        """Return each sample as a dict, without its empty columns."""
-        return [sample.model_dump(exclude_none=True) for sample in self.samples]
-
-    def __len__(self) -> int:
-        return len(self.samples)
-
-    def __iter__(self) -> Iterator[Sample]:
-        return iter(self.samples)
-
-    def __getitem__(self, index: int | slice) -> Any:
-        return EvaluationDataset(self.samples[index]) if isinstance(index, slice) else self.samples[index]
-
-    def __repr__(self) -> str:
-        return f"EvaluationDataset(features={self.features()}, len={len(self)})"
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise InputError("to_pandas needs pandas, which is not installed; pip install pandas.") from error
-    return pandas
-
-
-def _numbered(rows: list[Any]) -> list[Any]:
-    """Return the rows with a free number as the id of each row that would get the id of another one.
-
-    Data sets that were joined may have numbered their samples alike, or as a new row is numbered.
-    """
-    ids = [_given_id(row) for row in rows]
-    used = set(ids)
-    free_ids = (number for number in map(str, count(len(rows) + 1)) if number not in used)
-    seen: set[str] = set()
-    numbered = []
-    for position, (row, row_id) in enumerate(zip(rows, ids, strict=True), 1):
-        is_taken = row_id in seen if row_id else str(position) in used
-        if is_taken and isinstance(row, Sample):
-            row = row.model_copy(update={"id": next(free_ids)})
-        elif is_taken and not row_id and isinstance(row, Mapping):
-            row = {**row, "id": next(free_ids)}
-        numbered.append(row)
-        if row_id:
-            seen.add(row_id)
-    return numbered
-
-
-def _given_id(row: Any) -> str:
-    """Return the id that a row has; "" for none."""
-    value = row.get("id") if isinstance(row, Mapping) else getattr(row, "id", None)
-    return "" if value is None else str(value)
-
-
 class EvaluationResult:
     """The scores of a data set; printed as the means, such as `{'faithfulness': 0.9090}`.
 
-    scores   a dict for each sample: column -> number, nan where there is no score
-    judged   column -> for each sample its `Score`, with the reason of a nan, and its records
+    scores          a dict for each sample: column -> number, nan where there is no score
+    judged          column -> for each sample its `Score`, with the reason of a nan, and its records
+    binary_columns  of the metrics that answer yes or no
     """
 
-    def __init__(self, judged: dict[str, list[SampleResult]], dataset: EvaluationDataset) -> None:
+    def __init__(
+        self,
+        judged: dict[str, list[SampleResult]],
+        dataset: EvaluationDataset,
+        binary_columns: Sequence[str] = (),
+    ) -> None:
         self.judged = judged
         self.dataset = dataset
+        self.binary_columns = [*binary_columns]
         self.scores: list[dict[str, float]] = [{} for _ in dataset]
         for column, sample_results in judged.items():
             for row, sample_result in zip(self.scores, sample_results, strict=True):
@@ -185,17 +90,34 @@ class EvaluationResult:
             raise InputError(f"{column!r} is no column of this result; it has: {', '.join(self.judged)}.")
         return [row[names[0]] for row in self.scores]
 
-    def to_pandas(self) -> Any:
-        """Return samples and scores as a data frame; a sample's column named as a score is `sample_NAME`."""
-        rows = zip(self.dataset.to_list(), self.scores, strict=True)
-        return _pandas().DataFrame([{**renamed(sample, list(scores)), **scores} for sample, scores in rows])
+    if not TYPE_CHECKING:
 
-    def __repr__(self) -> str:
-        means = []
+        def __getattr__(self, name: str) -> Any:
+            if name in missing_names.RESULT_NAMES:
+                raise AttributeError(f"{name} is not available here; {missing_names.RESULT_NAMES[name]}.")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def to_pandas(self, batch_size: int | None = None, batched: bool = False) -> Any:  # noqa: ARG002
+        """Return samples and scores as a data frame; a sample's column named as a score is `sample_NAME`.
+
+        `batch_size` and `batched` have no effect, as in ragas.
+        """
+        rows = zip(self.dataset.to_list(), self.scores, strict=True)
+        return pandas_module().DataFrame(
+            [{**renamed(sample, list(scores)), **scores} for sample, scores in rows]
+        )
+
+    @property
+    def _repr_dict(self) -> dict[str, float]:
+        """The mean of each column, nan where it has no score. ragas' pages read the means by this name."""
+        means = {}
         for column in self.judged:
             scored = [value for value in self[column] if not math.isnan(value)]
-            means.append(f"'{column}': {sum(scored) / len(scored) if scored else math.nan:.4f}")
-        return "{" + ", ".join(means) + "}"
+            means[column] = sum(scored) / len(scored) if scored else math.nan
+        return means
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"'{column}': {mean:.4f}" for column, mean in self._repr_dict.items()) + "}"
 
 
 def evaluate(
@@ -299,11 +221,12 @@ def _choose(
     embeddings: EmbeddingModel | Model | None,
 ) -> list[OriginalMetric]:
     """Return copies of the metrics, with these models where they have none. Raises InputError."""
-    chosen = [copy.copy(metric) for metric in metrics] if isinstance(metrics, Iterable) else []
+    chosen = [*metrics] if isinstance(metrics, Iterable) else []
     if not chosen or not all(isinstance(metric, OriginalMetric) for metric in chosen):
         raise InputError(
             f"metrics is {shorten(repr(metrics), 60)}; give a list of metrics, as [Faithfulness()]."
         )
+    chosen = [copy.copy(metric.for_samples(data.samples)) for metric in chosen]
     columns = dict.fromkeys(metric.column for metric in chosen)
     if len(columns) < len(chosen):
         raise InputError(f"two metrics have one name ({', '.join(columns)}); give one another with name=.")
@@ -394,7 +317,8 @@ def _score(
         metric.log(judged[metric.column])
         for line in language_warnings(result):
             LOG.warning("%s: %s.", metric.column, line)
-    return EvaluationResult(judged, data)
+    binary = [metric.column for metric in metrics if isinstance(metric, AspectCritic)]
+    return EvaluationResult(judged, data, binary)
 
 
 def _run(

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from localeval.compat.metrics import AnswerRelevance, EmbeddingMetric, Faithfulness, Model, OriginalMetric
+from localeval.compat.original_metrics import (
+    AnswerRelevance,
+    EmbeddingMetric,
+    Faithfulness,
+    Model,
+    OriginalMetric,
+)
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
@@ -77,7 +84,7 @@ class LLMContextPrecisionWithReference(_ContextPrecision):
     """Mean over the ranks k of contexts that are useful for the reference of precision@k."""
 
     called = "llm_context_precision_with_reference"
-    columns = ("user_input", "retrieved_contexts", "reference")
+    columns = ("user_input", "reference", "retrieved_contexts")
     useful_for = "reference"
 
 
@@ -150,7 +157,7 @@ class SemanticSimilarity(EmbeddingMetric):
     """
 
     row = "semantic_similarity"
-    columns = ("response", "reference")
+    columns = ("reference", "response")
 
     def __init__(
         self, embeddings: EmbeddingModel | Model | None = None, *, threshold: float | None = None, **rest: Any
@@ -164,6 +171,65 @@ class AnswerSimilarity(SemanticSimilarity):
     """See `SemanticSimilarity`."""
 
     called = "answer_similarity"
+
+
+class TextMetric(OriginalMetric):
+    """Base class of the metrics that compare response and reference as texts; no model is asked."""
+
+    columns = ("reference", "response")
+
+
+class ExactMatch(TextMetric):
+    """1 if the words of response and reference are the same, else 0; ragas compares each character."""
+
+    row = "exact_match"
+
+
+class RougeScore(TextMetric):
+    """F1 of the longest common subsequence of words, without stemming; ragas stems them.
+
+    Raises InputError for another `rouge_type` or `mode`.
+    """
+
+    row = "rouge_l"
+    called = "rouge_score"
+
+    def __init__(
+        self,
+        llm: Judge | Model | None = None,
+        *,
+        rouge_type: str = "rougeL",
+        mode: str = "fmeasure",
+        **rest: Any,
+    ) -> None:
+        if (rouge_type, mode) != ("rougeL", "fmeasure"):
+            raise InputError(
+                f"rouge_score: rouge_type is {shorten(repr(rouge_type))} and mode {shorten(repr(mode))}; "
+                "only 'rougeL' and 'fmeasure' can be used here."
+            )
+        super().__init__(llm, **rest)
+
+
+class ChrfScore(TextMetric):
+    """chrF2 of sacrebleu. Raises InputError for `kwargs`, the options of sacrebleu."""
+
+    row = "chrf"
+    called = "chrf_score"
+
+    def __init__(
+        self,
+        llm: Judge | Model | None = None,
+        *,
+        kwargs: Mapping[str, Any] | None = None,
+        **rest: Any,
+    ) -> None:
+        if kwargs:
+            raise InputError("chrf_score: kwargs can't be used here; leave it out for chrF2.")
+        super().__init__(llm, **rest)
+
+
+class CHRFScore(ChrfScore):
+    """See `ChrfScore`."""
 
 
 class AnswerCorrectness(EmbeddingMetric):
@@ -191,25 +257,52 @@ class AnswerCorrectness(EmbeddingMetric):
         super().__init__(llm, embeddings, **rest)
 
 
-class CriterionMetric(OriginalMetric):
-    """Base class of the metrics that ask a question of one's own; see `localeval.Criterion`."""
+SHOWN_BY_RAGAS = ("user_input", "response", "retrieved_contexts", "reference", "reference_contexts")
 
-    def __init__(self, llm: Judge | Model | None, criterion: Criterion, **rest: Any) -> None:
+
+class CriterionMetric(OriginalMetric):
+    """Base class of the metrics that ask a question of one's own; see `localeval.Criterion`.
+
+    columns  that the judge is shown; by default, as in ragas, all of `SHOWN_BY_RAGAS` that the data has
+    """
+
+    def __init__(
+        self, llm: Judge | Model | None, criterion: Criterion, columns: Sequence[str] | None, **rest: Any
+    ) -> None:
         self.row = criterion.name
-        self.columns = criterion.columns
+        self.shows_all = columns is None
+        super().__init__(llm, name=criterion.name, **rest)
+        self._ask(criterion if columns is None else with_columns(criterion, columns))
+
+    def _ask(self, criterion: Criterion) -> None:
         self.criterion = criterion
-        super().__init__(llm, name=criterion.name, criteria=[criterion], **rest)
+        self.columns = criterion.columns
+        self.set_options(criteria=[criterion])
 
     @property
     def metric(self) -> Metric:
         [metric] = register_criteria([self.criterion])
         return metric
 
+    def for_samples(self, samples: Sequence[Sample]) -> Self:
+        if not self.shows_all:
+            return self
+        columns = [
+            name for name in SHOWN_BY_RAGAS if any(getattr(sample, name) is not None for sample in samples)
+        ]
+        metric = copy.copy(self)
+        # With no column at all the default ones are asked for, and reported as missing.
+        metric._ask(with_columns(self.criterion, columns or self.columns))
+        return metric
+
+
+def with_columns(criterion: Criterion, columns: Sequence[str]) -> Criterion:
+    return Criterion(**{**criterion.model_dump(), "columns": columns})
+
 
 class AspectCritic(CriterionMetric):
     """1 if the judge says yes to the question `definition`, else 0.
 
-    columns     that the judge is shown
     strictness  accepted, without effect: the same question gets the same answer
     """
 
@@ -219,18 +312,18 @@ class AspectCritic(CriterionMetric):
         definition: str,
         llm: Judge | Model | None = None,
         *,
-        columns: Sequence[str] = ("user_input", "response"),
+        columns: Sequence[str] | None = None,
         strictness: int = 1,  # noqa: ARG002
         **rest: Any,
     ) -> None:
-        super().__init__(llm, Criterion(name=name, question=definition, columns=columns), **rest)
+        super().__init__(llm, Criterion(name=name, question=definition), columns, **rest)
+        self.definition = definition
 
 
 class RubricsScore(CriterionMetric):
     """The level that the judge chooses, from 0 for the worst to 1 for the best; in ragas, from 1 to 5.
 
     rubrics  {"score1_description": the worst level, "score2_description": ...}
-    columns  that the judge is shown
     """
 
     def __init__(
@@ -239,7 +332,7 @@ class RubricsScore(CriterionMetric):
         rubrics: Mapping[str, str] | None = None,
         llm: Judge | Model | None = None,
         *,
-        columns: Sequence[str] = ("user_input", "response"),
+        columns: Sequence[str] | None = None,
         **rest: Any,
     ) -> None:
         if not rubrics:
@@ -252,7 +345,39 @@ class RubricsScore(CriterionMetric):
         }
         numbered = sorted(rubrics.items(), key=lambda rubric: _number_in(rubric[0]))
         levels = [description for _, description in numbered]
-        super().__init__(llm, Criterion(name=name, question=question, columns=columns, levels=levels), **rest)
+        super().__init__(llm, Criterion(name=name, question=question, levels=levels), columns, **rest)
+        self.rubrics = dict(rubrics)
+
+
+class DomainSpecificRubrics(RubricsScore):
+    """See `RubricsScore`.
+
+    with_reference  accepted, without effect: a reference is shown where there is one
+    """
+
+    called = "domain_specific_rubrics"
+
+    def __init__(
+        self,
+        llm: Judge | Model | None = None,
+        rubrics: Mapping[str, str] | None = None,
+        with_reference: bool = False,  # noqa: ARG002
+        name: str = "",
+        **rest: Any,
+    ) -> None:
+        super().__init__(name or self.called, rubrics, llm, **rest)
+
+
+class RubricsScoreWithReference(DomainSpecificRubrics):
+    """See `RubricsScore`."""
+
+    called = "rubrics_score_with_reference"
+
+
+class RubricsScoreWithoutReference(DomainSpecificRubrics):
+    """See `RubricsScore`."""
+
+    called = "rubrics_score_without_reference"
 
 
 def _number_in(key: str) -> int:

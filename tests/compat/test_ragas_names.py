@@ -3,7 +3,6 @@
 import asyncio
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from localeval.compat import missing_names
 from localeval.engine.interface import EngineError
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
+from tests.compat.ragas_scripts import run_script
 from tests.originals import HALF, INPUTS, judge
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
@@ -42,14 +42,6 @@ def expected(metric: str, rows: list[dict[str, Any]] = ROWS, **options: Any) -> 
 
 def without(column: str) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name != column} for row in ROWS]
-
-
-def run_script(script: str, **names: Any) -> dict[str, Any]:
-    """Run a script of ragas with its imports changed. `names` stand for the models that it opens."""
-    changed = re.sub(r"from ragas[\w.]* import", "from localeval.compat import", script)
-    scope = dict(names)
-    exec(changed, scope)  # noqa: S102
-    return scope
 
 
 LEGACY = """
@@ -296,14 +288,15 @@ def test_questions_of_ones_own_give_the_scores_of_localeval() -> None:
     result = compat.evaluate(
         ROWS, [aspect, compat.RubricsScore("dated", rubrics)], steady(), show_progress=False
     )
-    years = localeval.Criterion(name="old", question="Does the response name a year?")
+    columns = ["user_input", "response", "retrieved_contexts", "reference"]
+    years = localeval.Criterion(name="old", question="Does the response name a year?", columns=columns)
     assert result["old"] == expected("old", criteria=[years])
     levels = ["It names no year.", "It names a year."]
     question = {
         "en": "Which of the levels does the response reach?",
         "zh": "回答达到哪一个等级？",
     }
-    dated = localeval.Criterion(name="dated", question=question, levels=levels)  # type: ignore[arg-type]
+    dated = localeval.Criterion(name="dated", question=question, levels=levels, columns=columns)  # type: ignore[arg-type]
     assert result["dated"] == expected("dated", criteria=[dated])
     assert "score1_description" in said(InputError, compat.RubricsScore)
 

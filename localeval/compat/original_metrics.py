@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from localeval.auxiliary.models import AuxiliaryModels
 from localeval.compat import missing_names
@@ -117,12 +117,14 @@ class MetricResult(float):
 
     value   the number
     reason  why there is none; None where there is one
+    traces  None: the records of a judgement are in `judged`
 
     >>> MetricResult(0.5), MetricResult(0.5).value + 1
     (MetricResult(value=0.5), 1.5)
     """
 
     reason: str | None
+    traces: None = None
 
     def __new__(cls, value: float, reason: str | None = None) -> MetricResult:
         result = super().__new__(cls, value)
@@ -203,6 +205,13 @@ class OriginalMetric(MetricBase, AbstractContextManager[Any]):
         """The columns in the form of ragas. Faithfulness uses the question in its first step only."""
         return {"SINGLE_TURN": set(self.columns)}
 
+    def get_required_columns(self, with_optional: bool = False) -> dict[str, set[str]]:  # noqa: ARG002
+        """Return the columns in the form of ragas; here none is optional."""
+        return self.required_columns
+
+    def init(self, run_config: Any = None) -> None:
+        """Do nothing: here a metric needs no preparation. Scripts for ragas call this before `ascore`."""
+
     @property
     def column(self) -> str:
         """The column in the result of `evaluate`."""
@@ -230,13 +239,16 @@ class OriginalMetric(MetricBase, AbstractContextManager[Any]):
     ) -> float:
         return await self.ainvoke(sample, _config(callbacks), timeout=timeout)
 
-    def score(self, **columns: Any) -> MetricResult:
-        """Score one sample, given by its columns: `score(user_input=..., response=...)`."""
-        return self._metric_result(columns)
+    def score(self, *values: Any, **columns: Any) -> MetricResult:
+        """Score one sample, given by its columns: `score(user_input=..., response=...)`.
 
-    async def ascore(self, **columns: Any) -> MetricResult:
+        values  of `columns`, in their order, which is that of ragas
+        """
+        return self._metric_result(self._by_name(values, columns))
+
+    async def ascore(self, *values: Any, **columns: Any) -> MetricResult:
         """Do as `score`, in a thread of its own, so that the event loop is not blocked."""
-        return await asyncio.to_thread(self._metric_result, columns)
+        return await asyncio.to_thread(self._metric_result, self._by_name(values, columns))
 
     def batch_score(self, inputs: Iterable[Mapping[str, Any]]) -> list[MetricResult]:
         """Score samples one after the other, each given by its columns."""
@@ -245,6 +257,15 @@ class OriginalMetric(MetricBase, AbstractContextManager[Any]):
     async def abatch_score(self, inputs: Iterable[Mapping[str, Any]]) -> list[MetricResult]:
         """Do as `batch_score`, in a thread of its own, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.batch_score, inputs)
+
+    def _by_name(self, values: Sequence[Any], columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all columns by their names. Raises InputError for a value that has none, or has two."""
+        names = self.columns[: len(values)]
+        if len(values) > len(names) or any(name in columns for name in names):
+            raise InputError(
+                f"{self.name}: score takes {', '.join(self.columns)}, each once; give each by its name."
+            )
+        return {**dict(zip(names, values, strict=True)), **columns}
 
     def _metric_result(self, columns: Mapping[str, Any]) -> MetricResult:
         sample_result = self.judged(columns)
@@ -263,8 +284,13 @@ class OriginalMetric(MetricBase, AbstractContextManager[Any]):
 
         If the judgements take more than `timeout` seconds, the score is *failed* (see `RunConfig`).
         """
-        settings = self.settings(**options)
         sample = self.judged_sample(Sample.read(_of_chain(as_columns(inputs)), self.name))
+        return self.for_samples([sample])._judge_sample(sample, timeout, options)
+
+    def _judge_sample(
+        self, sample: Sample, timeout: float | None, options: Mapping[str, Any]
+    ) -> SampleResult:
+        settings = self.settings(**options)
         undefined = undefined_reason(self.metric, sample)
         if undefined is not None:
             # No model is loaded for it.
@@ -276,6 +302,10 @@ class OriginalMetric(MetricBase, AbstractContextManager[Any]):
     def judged_sample(self, sample: Sample) -> Sample:
         """Return the sample as the metric judges it, often as it is."""
         return sample
+
+    def for_samples(self, samples: Sequence[Sample]) -> Self:  # noqa: ARG002
+        """Return the metric as it judges these samples, which is itself where it needs no columns of them."""
+        return self
 
     def in_column(self, result: SampleResult) -> SampleResult:
         """Return a result with the score under the name of the column, in place of the row's."""
