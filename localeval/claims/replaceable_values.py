@@ -28,7 +28,8 @@ _NUMBER = re.compile(
     r"(?<![\w.,])[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?(?![0-9])"
     rf"|(?<=[{UNIFIED_HAN}])[0-9]+(?:\.[0-9]+)?"
 )
-_MONTH = rf"(?:{'|'.join(_WORDS['months'])})\.?"
+# A full stop behind a whole name ends the sentence.
+_MONTH = rf"(?:{'|'.join(_WORDS['months'])}|(?:{'|'.join(_WORDS['month_abbreviations'])})\b\.?)"
 # Each form is a kind of its own: a date is compared with dates that are written alike.
 _DATED = {
     "day month": re.compile(rf"\b[0-9]{{1,2}} {_MONTH}(?:,? [0-9]{{4}})?"),
@@ -38,6 +39,7 @@ _DATED = {
     "han date": re.compile(r"[0-9]{4}年[0-9]{1,2}月(?:[0-9]{1,2}日)?"),
     "han day": re.compile(r"[0-9]{1,2}月[0-9]{1,2}日"),
     "time": re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b"),
+    "weekday": re.compile(rf"\b(?:{'|'.join(_WORDS['weekdays'])})\b"),
 }
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 # A line ends a number: the word in the next line is no unit.
@@ -47,7 +49,9 @@ _NO_UNIT = frozenset(_WORDS["no_units"].split())
 _NAME = re.compile(r"(?<!\w)[A-Z][\w'’-]*(?: (?:(?:of|de|la|van|von|der|the) )?[A-Z][\w'’-]*){0,5}")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n|>*\"“(-])\s*$")
 _FIRST_WORDS = frozenset(_WORDS["first_words"].split())
-_MONTHS = frozenset(_WORDS["months"])
+_MONTHS_AND_DAYS = frozenset(_WORDS["months"] + _WORDS["month_abbreviations"] + _WORDS["weekdays"])
+_OPENERS = frozenset(_WORDS["openers"].split())
+_BEFORE_PREDICATES = frozenset(_WORDS["before_predicates"].split())
 _WORD = re.compile(r"\w+")
 # The words with a capital, and the spaces between them, at the end of a text: a name goes on behind them.
 _NAME_SO_FAR = re.compile(r"(?:[A-Z][\w'’-]*\s+)+$")
@@ -86,61 +90,65 @@ def replaceable_values(statement: str, question: str, contexts: Sequence[str]) -
     >>> replaceable_values("Basic costs 35 dollars.", "What does Basic cost?", [table])[0].value.text
     '35'
     """
-    return _replaceable_values(statement, question, contexts, MAX_ALTERNATIVES)
+    return [
+        Replaceable(item.value, item.alternatives[:MAX_ALTERNATIVES])
+        for item in _replaceable_values(statement, question, contexts, any_unit=False)
+    ]
 
 
 def _replaceable_values(
-    statement: str, question: str, contexts: Sequence[str], number: int
+    statement: str, question: str, contexts: Sequence[str], *, any_unit: bool
 ) -> list[Replaceable]:
-    """Return the values with up to `number` alternatives each."""
+    """Return the values with all their alternatives.
+
+    any_unit  whether a number whose unit no other has is compared with numbers of other units, too
+    """
     columns = columns_by_cell(tuple(contexts))
     known = _context_values(tuple(contexts))
     joined = "\n".join(contexts)
     found: list[Replaceable] = []
     for cell in _cells(statement, columns):
         if cell.text not in question and _is_free(cell, found):
-            found += _replaceable(cell, columns[cell.text], question, number)
+            found += _replaceable(cell, columns[cell.text], question)
     # The number of a passage or a citation is no value.
     masked = mask_mentions(statement)
     for value in [*_dated_and_numbers(masked), *_names(masked, in_statement=True)]:
         if value.text not in question and value.text in joined and _is_free(value, found):
-            found += _replaceable(value, _of_kind(value, known), question, number)
+            found += _replaceable(value, _of_kind(value, known, any_unit=any_unit), question)
     return sorted(found, key=lambda item: item.value.start)
 
 
 def anchored_values(sentence: str, question: str, contexts: Sequence[str]) -> list[Replaceable]:
     """Return the values of `sentence` that its words before them tie to something, in order.
 
-    They are those of `replaceable_values`, with all alternatives, but for values with which the sentence
-    opens, or which only small words precede, and a name that is the first of several values. These tell what
-    the sentence is about: that another one would have been as likely there does not make it wrong.
+    They are those of `replaceable_values`, with more alternatives. Left out are values with which the
+    sentence opens, or which only small words precede, and a name that is the first of several values, unless
+    something is said to be it. These tell what the sentence is about: that another one would have been as
+    likely there does not make it wrong.
 
     >>> text = "Ann Lee led the mill from 1820. Bert Roe led it from 1851."
     >>> [(r.value.text, r.alternatives) for r in anchored_values("Ann Lee led it from 1851.", "", [text])]
     [('1851', ('1820',))]
     """
-    values = _replaceable_values(sentence, question, contexts, MAX_CHEAP_ALTERNATIVES)
+    values = _replaceable_values(sentence, question, contexts, any_unit=True)
     found = []
     for i, item in enumerate(values):
-        tells_subject = i == 0 and len(values) > 1 and _is_name(item.value)
-        if tells_subject or not _is_anchored(sentence[: item.value.start]):
+        before = _WORD.findall(_NAME_SO_FAR.sub("", sentence[: item.value.start]).lower())
+        tells_subject = (
+            i == 0 and len(values) > 1 and _is_name(item.value) and _BEFORE_PREDICATES.isdisjoint(before)
+        )
+        if tells_subject or _OPENERS.issuperset(before):
             continue
         # Of names that stand side by side, either may come first.
         others = [text for text in item.alternatives if not _is_name(item.value) or text not in sentence]
         if others:
-            found.append(Replaceable(item.value, tuple(others)))
+            found.append(Replaceable(item.value, tuple(others[:MAX_CHEAP_ALTERNATIVES])))
     return found
 
 
 def _is_name(value: Value) -> bool:
     """Return whether a value is a name, or a cell without digits."""
     return value.kind == "name" or (value.kind == CELL and not any(map(str.isdigit, value.text)))
-
-
-def _is_anchored(before: str) -> bool:
-    """Return whether a text before a value has a word that is neither a small one nor a part of its name."""
-    words = _WORD.findall(_NAME_SO_FAR.sub("", before))
-    return any(word.lower() not in _NO_UNIT and word not in _FIRST_WORDS for word in words)
 
 
 def _cells(statement: str, columns: Mapping[str, Sequence[str]]) -> Iterator[Value]:
@@ -155,16 +163,14 @@ def _is_free(value: Value, found: Sequence[Replaceable]) -> bool:
     return all(value.end <= other.value.start or value.start >= other.value.end for other in found)
 
 
-def _replaceable(value: Value, candidates: Sequence[str], question: str, number: int) -> list[Replaceable]:
-    """Return the value with up to `number` alternatives among the candidates; an empty list without any.
+def _replaceable(value: Value, candidates: Sequence[str], question: str) -> list[Replaceable]:
+    """Return the value with its alternatives among the candidates; an empty list without any.
 
     A name of the question is no alternative: the statement is about it.
     """
     others = dict.fromkeys(text for text in candidates if _differs(text, value.text))
     alternatives = [text for text in others if text not in question or value.kind != "name"]
-    if not alternatives:
-        return []
-    return [Replaceable(value, tuple(alternatives[:number]))]
+    return [Replaceable(value, tuple(alternatives))] if alternatives else []
 
 
 def _differs(text: str, other: str) -> bool:
@@ -176,15 +182,20 @@ def _differs(text: str, other: str) -> bool:
     return text not in other and other not in text
 
 
-def _of_kind(value: Value, known: Sequence[Value]) -> list[str]:
+def _of_kind(value: Value, known: Sequence[Value], *, any_unit: bool) -> list[str]:
     """Return the texts of the known values of the same kind.
 
-    A number whose unit no other number has is compared with the numbers that have none, as in tables.
+    A number whose unit no other number has is compared with the numbers that have none, as in tables, or with
+    those of any unit: 340 people may be 215 employees.
     """
     same = [other.text for other in known if other.kind == value.kind]
     if not value.kind.startswith("number") or any(_differs(text, value.text) for text in same):
         return same
-    return [other.text for other in known if other.kind == "number"]
+    return [
+        other.text
+        for other in known
+        if other.kind == "number" or (any_unit and other.kind.startswith("number"))
+    ]
 
 
 @lru_cache(maxsize=4)  # the statements of a sample have the same contexts
@@ -241,7 +252,7 @@ def _names(text: str, *, in_statement: bool) -> Iterator[Value]:
     ['Ann Lee of Arl']
     """
     for match in _NAME.finditer(text):
-        if match[0] in _MONTHS:
+        if match[0] in _MONTHS_AND_DAYS:
             continue
         begins = _SENTENCE_START.search(text, max(0, match.start() - 8), match.start())
         if begins and " " not in match[0]:
