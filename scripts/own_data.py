@@ -412,6 +412,7 @@ SETS: dict[str, OwnSet] = {
     "preferences": OwnSet(judge_preferences),
     "criteria": OwnSet(judge_criteria, tabulate_criteria),
     "abstention": OwnSet(judge_abstention),
+    "abstention_held_out": OwnSet(judge_abstention),
     "citations": OwnSet(judge_citations),
 }
 """Name of a file in tests/data -> how it is measured."""

@@ -1,4 +1,4 @@
-"""`abstention.jsonl` and `citations.jsonl` of `tests/data`: a row is what its page says it is."""
+"""The sets of abstention and `citations.jsonl` of `tests/data`: a row is what its page says it is."""
 
 import json
 import re
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 DATA = Path(__file__).parent
+SAMPLES_A_CELL = {"abstention": 5, "abstention_held_out": 3}
 CASES = {"right": 4, "wrong": 4, "missing": 3, "needless": 3, "out_of_range": 3, "joint": 3}
 # "[1, 2]", "[citation:1]", "【1、2】", "（1）", "<sup>1</sup>", "¹"
 MARK = re.compile(r"[\[【(（][^\d\]】)）]*([\d,、 -]+)[\]】)）]|<sup>(\d+)</sup>|([¹²³⁴⁵⁶⁷⁸⁹])")
@@ -34,27 +35,35 @@ def is_whole(number: float) -> bool:
     return number == pytest.approx(round(number))
 
 
-@pytest.mark.parametrize("name", ["abstention", "citations"])
+@pytest.mark.parametrize("name", [*SAMPLES_A_CELL, "citations"])
 def test_no_two_samples_share_an_id_a_question_or_a_response(name: str) -> None:
     rows = rows_of(name)
     for key in ("id", "user_input", "response"):
         assert len({row[key] for row in rows}) == len(rows)
 
 
-def test_a_language_has_five_samples_of_each_kind_of_response_to_each_kind_of_question() -> None:
-    samples = Counter((row["lang"], row["kind"], row["answerable_truth"]) for row in rows_of("abstention"))
+@pytest.mark.parametrize("key", ["user_input", "response"])
+def test_the_two_sets_of_abstention_share_no_question_and_no_response(key: str) -> None:
+    texts = {name: {row[key] for row in rows_of(name)} for name in SAMPLES_A_CELL}
+    assert texts["abstention"].isdisjoint(texts["abstention_held_out"])
+
+
+@pytest.mark.parametrize(("name", "count"), SAMPLES_A_CELL.items())
+def test_a_language_has_its_number_of_samples_of_each_cell(name: str, count: int) -> None:
+    samples = Counter((row["lang"], row["kind"], row["answerable_truth"]) for row in rows_of(name))
     assert len(samples) == 2 * 3 * 2
-    assert set(samples.values()) == {5}
+    assert set(samples.values()) == {count}
 
 
 def test_the_response_and_the_question_decide_what_is_expected() -> None:
-    rows = rows_of("abstention")
+    rows = [row for name in SAMPLES_A_CELL for row in rows_of(name)]
     decided = {(row["kind"], row["answerable_truth"], row["expected"]) for row in rows}
     assert len(decided) == len({row["expected"] for row in rows}) == 6
 
 
-def test_a_sample_of_abstention_cites_only_contexts_that_it_has() -> None:
-    for row in rows_of("abstention"):
+@pytest.mark.parametrize("name", SAMPLES_A_CELL)
+def test_a_sample_of_abstention_cites_only_contexts_that_it_has(name: str) -> None:
+    for row in rows_of(name):
         contexts = len(row["retrieved_contexts"])
         assert 1 <= contexts <= 3, row["id"]
         assert all(1 <= number <= contexts for number in cited(row["response"])), row["id"]
