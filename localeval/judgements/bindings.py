@@ -19,6 +19,7 @@ from localeval.fitted.logits import sigmoid
 from localeval.judgements.base import Record
 from localeval.text.sentences import Sentence
 
+MAX_VARIANTS = 1000  # of a response; of 700 real ones none had more than 337
 _MARGIN_DECIMALS = 4  # further digits tell nothing
 
 
@@ -97,14 +98,19 @@ def variants_of_response(
     """
     before = question_text(question)
     item = before + response
+    values = [
+        (i, len(before) + claim.start, found)
+        for i, claim in enumerate(claims)
+        for found in anchored_values(claim.text, question, contexts)
+    ]
+    # Each variant is a text of its own, which bounds the time of a response that is full of values.
+    most = max(1, MAX_VARIANTS // max(1, len(values)))
     variants = []
-    for i, claim in enumerate(claims):
-        start = len(before) + claim.start
-        for found in anchored_values(claim.text, question, contexts):
-            value = found.value
-            for alternative in found.alternatives:
-                text = f"{item[: start + value.start]}{alternative}{item[start + value.end :]}"
-                variants.append(Variant(i, found, alternative, text))
+    for i, start, found in values:
+        value = found.value
+        for alternative in found.alternatives[:most]:
+            text = f"{item[: start + value.start]}{alternative}{item[start + value.end :]}"
+            variants.append(Variant(i, found, alternative, text))
     return variants
 
 

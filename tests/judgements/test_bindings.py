@@ -3,10 +3,11 @@
 from localeval import Sample
 from localeval.fitted.curves import Curve
 from localeval.judge import Judge
-from localeval.judgements.bindings import Binding
+from localeval.judgements.bindings import MAX_VARIANTS, Binding, variants_of_response
 from localeval.judgements.support import Verdict
 from localeval.options import DEFAULTS
 from localeval.testing import FakeEngine, fake_judge
+from localeval.text.sentences import split_sentences
 
 TABLE = "| Ferry | Crew |\n| --- | --- |\n| Marit | 24 |\n| Orla | 31 |"
 QUESTION = "What is the crew of the Marit?"
@@ -57,3 +58,13 @@ def test_a_fitted_weight_lowers_a_statement_whose_value_has_a_likelier_alternati
 
 def test_a_statement_without_values_keeps_its_probability() -> None:
     assert verdict_with(Binding(), 0.75).calibrated(Curve(binding=1.0)).probability == 0.75
+
+
+def test_a_response_full_of_values_is_compared_with_a_bounded_number_of_texts() -> None:
+    years = [str(1000 + i) for i in range(300)]
+    contexts = [" ".join(f"House {year} was built in {year}." for year in years)]
+    claims = split_sentences(" ".join(f"It was built in {year}." for year in years))
+    response = " ".join(claim.text for claim in claims)
+    variants = variants_of_response("", response, contexts, claims)
+    assert {variant.claim for variant in variants} == set(range(300))
+    assert len(variants) <= MAX_VARIANTS
