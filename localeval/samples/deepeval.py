@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from localeval.samples.columns import Names
@@ -40,6 +42,30 @@ def from_deepeval(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
         if key in columns:
             columns[key] = _split_cell(columns[key])
     return rename_columns(columns, names, _KEYS)
+
+
+def is_deepeval_conversation(row: Mapping[Any, Any]) -> bool:
+    return "turns" in row and "scenario" in row
+
+
+def from_deepeval_conversation(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
+    """Return a conversation with the columns of a sample: its messages, and the contexts of the last answer.
+
+    >>> from localeval.samples.columns import NAMES
+    >>> turn = {"role": "assistant", "content": "Ann.", "retrieval_context": ["Ann won."]}
+    >>> from_deepeval_conversation({"turns": [turn], "scenario": "A quiz."}, NAMES)["retrieved_contexts"]
+    ['Ann won.']
+    """
+    columns = dict(row)
+    turns = columns.pop("turns")
+    if isinstance(turns, str):  # a cell of its CSV
+        with suppress(ValueError, RecursionError):
+            turns = json.loads(turns)
+    columns["input"] = turns
+    for turn in turns if isinstance(turns, list) else ():
+        if isinstance(turn, Mapping) and turn.get("role") == "assistant":
+            columns["retrieval_context"] = turn.get("retrieval_context")
+    return from_deepeval(columns, names)
 
 
 def _split_cell(value: Any) -> Any:

@@ -51,6 +51,12 @@ def file_rows(source: str | Path, format_name: str | None, encoding: str | None,
     except UnicodeError as error:  # from encodings that accept no broken bytes, as UTF-16
         remedy = "name it, as --encoding gb18030"
         raise InputError(f"{name}: is in another encoding ({shorten(error)}); {remedy}.") from None
+    except IsADirectoryError:
+        remedy = "load_from_disk(FOLDER).to_json(FILE)"
+        raise InputError(
+            f"{name}: can't be read, as it is a folder; a data set of Hugging Face becomes a file "
+            f"by {remedy}."
+        ) from None
     except (OSError, EOFError, ValueError, zlib.error) as error:  # ValueError: a NUL in the path
         cause = shorten(getattr(error, "strerror", None) or error)
         raise InputError(f"{name}: can't be read ({cause}); give the path of a file that is whole.") from None

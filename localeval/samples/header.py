@@ -13,8 +13,8 @@ from localeval.text.display import shorten
 
 def header_fault(header: Sequence[str], names: Names) -> str:
     """Return what is wrong with the names in the header; "" for nothing."""
-    # As if each column held a text.
-    shape = find_shape(dict.fromkeys(header, "text"), names)
+    # As if each column held a text that may be an object.
+    shape = find_shape(dict.fromkeys(header, "{}"), names)
     has_field = all_columns(names).intersection(header) or guess_columns(header, names).columns
     if shape is None and not has_field:
         return (

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from localeval.samples.columns import Names, all_columns
+from localeval.samples.contexts import list_in_python
+from localeval.samples.messages import read_message
 
 LANGSMITH_OBJECTS = ("inputs", "outputs", "reference_outputs")
 # The name that LangSmith's own examples give each field, and the objects that may hold it, in order.
@@ -33,7 +37,7 @@ _FLAT_PREFIXES = {
 
 
 def is_langsmith(row: Mapping[Any, Any]) -> bool:
-    return isinstance(row.get("inputs"), Mapping)
+    return _object_of(row.get("inputs")) is not None
 
 
 def is_flat_langsmith(row: Mapping[Any, Any]) -> bool:
@@ -70,7 +74,8 @@ def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
     >>> from_langsmith({"inputs": {"input": "Who?"}, "outputs": {"answer": "Ann.", "cost": 1}}, NAMES)
     {'outputs.cost': 1, 'user_input': 'Who?', 'answer': 'Ann.'}
     """
-    objects = {name: row[name] for name in LANGSMITH_OBJECTS if isinstance(row.get(name), Mapping)}
+    given = {name: _object_of(row.get(name)) for name in LANGSMITH_OBJECTS}
+    objects = {name: _of_chat_model(members) for name, members in given.items() if members is not None}
     columns = {column: value for column, value in row.items() if column not in objects}
     for name, members in objects.items():
         for key, value in members.items():
@@ -94,6 +99,50 @@ def _rename_field(
             columns[column] = columns.pop(member)
         if found:
             return
+
+
+def _object_of(value: Any) -> Mapping[Any, Any] | None:
+    """Return an object, also one that a cell of CSV holds as JSON or as Python writes it; None for another.
+
+    >>> _object_of('{"question": "Who?"}'), _object_of("{'question': 'Who?'}"), _object_of("Who?")
+    ({'question': 'Who?'}, {'question': 'Who?'}, None)
+    """
+    if isinstance(value, Mapping):
+        return value
+    text = value.strip() if isinstance(value, str) else ""
+    if text[:1] + text[-1:] != "{}":
+        return None
+    found: Any = None
+    with suppress(ValueError, RecursionError):
+        found = json.loads(text)
+    if found is None:
+        found = next(iter(list_in_python(f"[{text}]") or ()), None)
+    return found if isinstance(found, Mapping) else None
+
+
+def _of_chat_model(members: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return the inputs or outputs of a chat model with its messages where a chain has them.
+
+    Of several choices, or generations, the first is taken, as LangSmith shows it.
+
+    >>> _of_chat_model({"choices": [{"message": {"role": "assistant", "content": "Ann."}}], "model": "m"})
+    {'model': 'm', 'output': {'role': 'assistant', 'content': 'Ann.'}}
+    """
+    if read_message(members) is not None:
+        return {"output": members}
+    columns = dict(members)
+    batch = columns.get("messages")
+    if isinstance(batch, list | tuple) and batch and isinstance(batch[0], list | tuple):
+        columns["messages"] = batch[0]
+    for name in ("choices", "generations"):
+        answer = columns.get(name)
+        while isinstance(answer, list | tuple) and answer:
+            answer = answer[0]
+        message = answer.get("message") if isinstance(answer, Mapping) else None
+        if read_message(message) is not None and "output" not in columns:
+            del columns[name]
+            columns["output"] = message
+    return columns
 
 
 def _find_field(

@@ -11,7 +11,13 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from localeval.samples.columns import NAMES, Names, field_columns
-from localeval.samples.deepeval import DEEPEVAL_COLUMNS, from_deepeval, is_deepeval
+from localeval.samples.deepeval import (
+    DEEPEVAL_COLUMNS,
+    from_deepeval,
+    from_deepeval_conversation,
+    is_deepeval,
+    is_deepeval_conversation,
+)
 from localeval.samples.langsmith import (
     LANGSMITH_OBJECTS,
     from_flat_langsmith,
@@ -48,6 +54,7 @@ _SHAPES = (
     RowShape("LangSmith", LANGSMITH_OBJECTS, is_langsmith, from_langsmith),
     RowShape("LangSmith's table", ("inputs.*",), is_flat_langsmith, from_flat_langsmith),
     RowShape("deepeval", DEEPEVAL_COLUMNS, is_deepeval, from_deepeval),
+    RowShape("deepeval's conversations", ("turns",), is_deepeval_conversation, from_deepeval_conversation),
     RowShape("promptfoo", PROMPTFOO_COLUMNS, is_promptfoo, from_promptfoo, is_sure=True),
     RowShape("TruLens", TRULENS_COLUMNS, is_trulens, from_trulens),
 )

@@ -465,6 +465,79 @@ def test_the_last_answer_in_the_messages_of_langsmith_is_the_response() -> None:
     assert sample.retrieved_contexts == CONTEXTS[:1]
 
 
+ASKED = {"role": "user", "content": QUESTION}
+ANSWERED = {"role": "assistant", "content": ANSWER}
+IN_LANGCHAIN = {
+    "lc": 1,
+    "type": "constructor",
+    "id": ["langchain", "schema", "messages", "AIMessage"],
+    "kwargs": {"content": ANSWER},
+}
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        pytest.param({"choices": [{"index": 0, "message": ANSWERED}], "model": "m"}, id="choices of OpenAI"),
+        pytest.param(
+            {"generations": [[{"text": ANSWER, "message": IN_LANGCHAIN}]]}, id="generations of LangChain"
+        ),
+        pytest.param(ANSWERED, id="a message"),
+    ],
+)
+@pytest.mark.parametrize("messages", [[ASKED], [[ASKED]]], ids=["messages", "a batch of one"])
+def test_what_a_chat_model_traced_by_langsmith_said_is_the_response(messages: Any, outputs: Any) -> None:
+    (sample,) = read_samples([{"inputs": {"messages": messages}, "outputs": outputs}])
+    assert (sample.user_input, sample.response) == (QUESTION, ANSWER)
+
+
+@pytest.mark.parametrize("write", [json.dumps, repr], ids=["JSON", "as Python writes them"])
+def test_objects_of_langsmith_in_the_cells_of_a_csv_file_are_read(write: Any, tmp_path: Path) -> None:
+    row = {
+        "inputs": write({"question": QUESTION}),
+        "outputs": write({"answer": ANSWER, "contexts": CONTEXTS}),
+        "reference_outputs": write({"answer": "So."}),
+    }
+    pd.DataFrame([row]).to_csv(tmp_path / "runs.csv", index=False)
+    (sample,) = read_samples(tmp_path / "runs.csv")
+    assert (sample.user_input, sample.response, sample.reference) == (QUESTION, ANSWER, "So.")
+    assert sample.retrieved_contexts == CONTEXTS
+
+
+DEEPEVAL_CONVERSATION: dict[str, Any] = {
+    "scenario": "A visitor asks.",
+    "turns": [
+        {"role": "user", "content": "Who?", "retrieval_context": None},
+        {"role": "assistant", "content": "Ann.", "retrieval_context": ["Ann won."]},
+        {"role": "user", "content": QUESTION, "retrieval_context": None},
+        {"role": "assistant", "content": ANSWER, "retrieval_context": CONTEXTS},
+    ],
+    "expected_outcome": "The visitor knows.",
+    "context": None,
+}
+
+
+@pytest.mark.parametrize("suffix", ["json", "csv"])
+def test_of_a_conversation_of_deepeval_the_last_turn_is_read_with_its_contexts(
+    suffix: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"conversations.{suffix}"
+    if suffix == "json":
+        path.write_text(json.dumps([DEEPEVAL_CONVERSATION]), encoding="utf-8")
+    else:
+        cells = {**DEEPEVAL_CONVERSATION, "turns": json.dumps(DEEPEVAL_CONVERSATION["turns"])}
+        pd.DataFrame([cells]).to_csv(path, index=False)
+    (sample,) = read_samples(path)
+    assert (sample.user_input, sample.response) == (QUESTION, ANSWER)
+    assert sample.retrieved_contexts == CONTEXTS
+    assert sample.earlier_messages() == (("user", "Who?"), ("assistant", "Ann."))
+    assert (sample.model_extra or {})["expected_outcome"] == "The visitor knows."
+
+
+def test_a_folder_is_refused_with_the_way_to_make_a_file_of_a_data_set(tmp_path: Path) -> None:
+    assert "load_from_disk(FOLDER).to_json(FILE)" in said(InputError, read_samples, tmp_path)
+
+
 # One list for each column.
 
 COLUMNS = {"question": [QUESTION, "Who?"], "answer": [ANSWER, "Ann."], "contexts": [CONTEXTS, []]}
