@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from localeval.compat.original_metrics import as_columns
 from localeval.errors import InputError
@@ -16,6 +16,10 @@ from localeval.samples import Sample, is_table, read_samples
 
 class SingleTurnSample(Sample):
     """A sample with the methods that it has in ragas."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, /, **columns: Any) -> None: ...
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sample as a dict, without its empty columns."""
