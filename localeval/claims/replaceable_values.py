@@ -21,8 +21,6 @@ from localeval.text.script import UNIFIED_HAN
 from localeval.text.word_lists import read_lists
 
 MAX_ALTERNATIVES = 6
-# Where further ones cost almost nothing: this only bounds the time for contexts full of names.
-MAX_CHEAP_ALTERNATIVES = 60
 CELL = "cell"
 _WORDS = read_lists("claims", "en")["values"]
 
@@ -56,11 +54,6 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n|>*\"“(-])\s*$")
 _NAMES = frozenset({"name", "han name", "title"})
 _FIRST_WORDS = frozenset(_WORDS["first_words"].split())
 _MONTHS_AND_DAYS = frozenset(_WORDS["months"] + _WORDS["month_abbreviations"] + _WORDS["weekdays"])
-_OPENERS = frozenset(_WORDS["openers"].split())
-_BEFORE_PREDICATES = frozenset(_WORDS["before_predicates"].split())
-_WORD = re.compile(r"\w+")
-# The words with a capital, and the spaces between them, at the end of a text: a name goes on behind them.
-_NAME_SO_FAR = re.compile(r"(?:[A-Z][\w'’-]*\s+)+$")
 
 
 @dataclass(frozen=True)
@@ -98,11 +91,11 @@ def replaceable_values(statement: str, question: str, contexts: Sequence[str]) -
     """
     return [
         Replaceable(item.value, item.alternatives[:MAX_ALTERNATIVES])
-        for item in _replaceable_values(statement, question, contexts, any_unit=False)
+        for item in all_replaceable_values(statement, question, contexts, any_unit=False)
     ]
 
 
-def _replaceable_values(
+def all_replaceable_values(
     statement: str, question: str, contexts: Sequence[str], *, any_unit: bool
 ) -> list[Replaceable]:
     """Return the values with all their alternatives.
@@ -127,35 +120,7 @@ def _replaceable_values(
     return sorted(found, key=lambda item: item.value.start)
 
 
-def anchored_values(sentence: str, question: str, contexts: Sequence[str]) -> list[Replaceable]:
-    """Return the values of `sentence` that its words before them tie to something, in order.
-
-    They are those of `replaceable_values`, with more alternatives. Left out are values with which the
-    sentence opens, or which only small words precede, and a name that is the first of several values, unless
-    something is said to be it. These tell what the sentence is about: that another one would have been as
-    likely there does not make it wrong.
-
-    >>> text = "Ann Lee led the mill from 1820. Bert Roe led it from 1851."
-    >>> [(r.value.text, r.alternatives) for r in anchored_values("Ann Lee led it from 1851.", "", [text])]
-    [('1851', ('1820',))]
-    """
-    values = _replaceable_values(sentence, question, contexts, any_unit=True)
-    found = []
-    for i, item in enumerate(values):
-        before = _WORD.findall(_NAME_SO_FAR.sub("", sentence[: item.value.start]).lower())
-        tells_subject = (
-            i == 0 and len(values) > 1 and _is_name(item.value) and _BEFORE_PREDICATES.isdisjoint(before)
-        )
-        if tells_subject or _OPENERS.issuperset(before):
-            continue
-        # Of names that stand side by side, either may come first.
-        others = [text for text in item.alternatives if not _is_name(item.value) or text not in sentence]
-        if others:
-            found.append(Replaceable(item.value, tuple(others[:MAX_CHEAP_ALTERNATIVES])))
-    return found
-
-
-def _is_name(value: Value) -> bool:
+def is_name(value: Value) -> bool:
     """Return whether a value is a name, or a cell without digits."""
     return value.kind in _NAMES or (value.kind == CELL and not any(map(str.isdigit, value.text)))
 

@@ -12,7 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from localeval.claims.replaceable_values import CELL, Replaceable, anchored_values, replaceable_values
+from localeval.claims.anchored_values import anchored_values
+from localeval.claims.replaceable_values import CELL, Replaceable, replaceable_values
 from localeval.engine.interface import ContextTooLong, TreeEngine
 from localeval.fitted.heads import context_text, question_text
 from localeval.fitted.logits import sigmoid

@@ -93,7 +93,7 @@ def test_a_calibration_does_not_save_a_value_of_another_row() -> None:
     assert record.all_supported <= record.sentences[0].probability
 
 
-HOUSES = "Ann Lee bought the mill in 1820. Bert Roe bought the barn in 1851."
+HOUSES = "Ann Lee bought the mill in 1820. Ann Lee bought the mill by the lake in 1851."
 SWAPPED = "Two houses were sold. Ann Lee bought the mill in 1851. It is a big one."
 NOT_SWAPPED = SWAPPED.replace("1851", "1820")
 
@@ -117,13 +117,13 @@ def test_a_value_that_is_the_likeliest_there_lowers_nothing() -> None:
     judge = fake_judge(FakeEngine([], likelihoods={NOT_SWAPPED: -3.0, SWAPPED: -50.0}))
     result = evaluate([houses(NOT_SWAPPED)], ["groundedness"], judge, head=LONG_HEAD)
     first, right, _ = record_of(result).sentences
-    assert right.probability == pytest.approx(first.probability)
+    assert right.probability == first.probability
     assert right.binding.likelier_value == ""
 
 
 def test_a_value_with_which_a_sentence_opens_is_not_compared() -> None:
-    response = "Two were sold. Bert Roe bought the mill. That is all."
-    other = response.replace("Bert Roe", "Ann Lee")
+    response = "Two were sold. 1851 saw the mill sold. That is all."
+    other = response.replace("1851", "1820")
     judge = fake_judge(FakeEngine([], likelihoods={other: -3.0, response: -12.0}))
     result = evaluate([houses(response)], ["groundedness"], judge, head=LONG_HEAD)
     assert [sentence.binding for sentence in record_of(result).sentences] == [None] * 3
