@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from localeval.text.display import encodable
 from localeval.text.script import IDEOGRAPHS
 
 _HAN = re.compile(f"[{IDEOGRAPHS}]")
@@ -50,7 +51,7 @@ def name_spans(text: str) -> list[tuple[int, int]]:
         return []
     import rjieba  # a second for its dictionary, which a run without Chinese does without
 
-    words = rjieba.tag(text)
+    words = rjieba.tag(encodable(text))
     starts = [0]
     for word, _ in words:
         starts.append(starts[-1] + len(word))

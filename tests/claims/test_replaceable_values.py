@@ -92,6 +92,12 @@ def test_a_latin_name_ends_where_chinese_begins() -> None:
     assert found == {"Piet Haan": ("Marit Strand",)}
 
 
+def test_a_lone_surrogate_hides_no_name_in_chinese() -> None:
+    text = "望澜桥由沈砚秋设计。\ud800青岚桥由顾鸣川设计。"
+    found = alternatives("望澜桥由顾鸣川设计。\ud800", text, question="望澜桥和青岚桥由谁设计？")
+    assert found == {"顾鸣川": ("沈砚秋",)}
+
+
 def test_an_english_statement_does_without_the_chinese_tagger() -> None:
     program = (
         "import sys; from localeval.claims.replaceable_values import replaceable_values;"
