@@ -28,6 +28,8 @@ MAX_ALTERNATIVES = 60
 _WORDS = read_lists("claims", "en")["values"]
 _OPENERS = frozenset(_WORDS["openers"].split())
 _BEFORE_PREDICATES = frozenset(_WORDS["before_predicates"].split())
+# Words that a sentence shares with any other.
+_SMALL_WORDS = _OPENERS | _BEFORE_PREDICATES | frozenset(_WORDS["no_units"].split())
 _WORD = re.compile(r"\w+")
 # The words with a capital, and the spaces between them, at the end of a text: a name goes on behind them.
 _NAME_SO_FAR = re.compile(r"(?:[A-Z][\w'’-]*\s+)+$")
@@ -78,9 +80,10 @@ def _as_near(
 ) -> tuple[str, ...]:
     """Return the alternatives whose nearest sentence of the contexts is as near as that of the value.
 
-    Near is a sentence by the weight of the terms that it shares with the rest of the value's sentence.
+    Near is a sentence by the weight of the terms that it shares with the rest of the value's sentence, but for
+    small words.
     """
-    rest = terms(f"{sentence[: value.start]} {sentence[value.end :]}")
+    rest = terms(f"{sentence[: value.start]} {sentence[value.end :]}") - _SMALL_WORDS
     weights = _weights(rest, contexts)
 
     def nearness(text: str) -> float:

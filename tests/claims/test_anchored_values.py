@@ -56,6 +56,15 @@ def test_a_value_is_compared_with_one_of_a_sentence_that_shares_more_or_as_much(
     assert more.alternatives == as_much.alternatives == ("350",)
 
 
+def test_small_words_bring_no_sentence_near() -> None:
+    text = (
+        "The Tolver Bridge was opened in 1931 and designed by Casper Dunn. "
+        "The Osier Bridge was opened in 1958; its architect is Dorthe Vail."
+    )
+    [item] = anchored_values("The Osier Bridge is older and was designed by Casper Dunn.", "", [text])
+    assert "Dorthe Vail" in item.alternatives
+
+
 def test_cells_of_a_table_are_compared_whatever_their_lines_share() -> None:
     table = "| Ferry | Crew | Port |\n| --- | --- | --- |\n| Marit | 24 | Skell |\n| Orla | 31 | Bergen |"
     found = anchored_values("The Marit has a crew of 24.", "", [table])
