@@ -80,8 +80,8 @@ def _as_near(
 ) -> tuple[str, ...]:
     """Return the alternatives whose nearest sentence of the contexts is as near as that of the value.
 
-    Near is a sentence by the weight of the terms that it shares with the rest of the value's sentence, but for
-    small words.
+    Near is a sentence by the weight of the terms that it shares with the rest of the value's sentence; small
+    words do not count.
     """
     rest = terms(f"{sentence[: value.start]} {sentence[value.end :]}") - _SMALL_WORDS
     weights = _weights(rest, contexts)
