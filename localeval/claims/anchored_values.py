@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+import string
 from collections.abc import Sequence
-from functools import lru_cache
 
-from localeval.claims.evidence import context_sentences
+from localeval.claims.evidence import TermIndex, context_sentences
 from localeval.claims.replaceable_values import (
     CELL,
     Replaceable,
@@ -30,6 +29,7 @@ _OPENERS = frozenset(_WORDS["openers"].split())
 _BEFORE_PREDICATES = frozenset(_WORDS["before_predicates"].split())
 # Words that a sentence shares with any other.
 _SMALL_WORDS = _OPENERS | _BEFORE_PREDICATES | frozenset(_WORDS["no_units"].split())
+_LETTER_OR_DIGIT = frozenset(string.ascii_letters + string.digits)
 _WORD = re.compile(r"\w+")
 # The words with a capital, and the spaces between them, at the end of a text: a name goes on behind them.
 _NAME_SO_FAR = re.compile(r"(?:[A-Z][\w'’-]*\s+)+$")
@@ -84,34 +84,28 @@ def _as_near(
     words do not count.
     """
     rest = terms(f"{sentence[: value.start]} {sentence[value.end :]}") - _SMALL_WORDS
-    weights = _weights(rest, contexts)
+    sentences = context_sentences(contexts)
+    shared = TermIndex(sentences, rest).shared_weights(rest)
+    # Exact: sentences that share terms of the same weights are as near, whichever the terms are.
+    nearness = [math.fsum(weights) for weights in shared]
+    own = max((nearness[i] for i, found in enumerate(sentences) if _has(found.text, value.text)), default=0.0)
+    if own == 0.0:
+        return tuple(alternatives)
+    # One text, as a context may have thousands of alternatives and of sentences.
+    near = "\n".join(found.text for i, found in enumerate(sentences) if nearness[i] >= own)
+    return tuple(text for text in alternatives if _has(near, text))
 
-    def nearness(text: str) -> float:
-        return max((weights[i] for i in _sentences_with(text, contexts)), default=0.0)
 
-    own = nearness(value.text)
-    return tuple(text for text in alternatives if nearness(text) >= own)
+def _has(text: str, value: str) -> bool:
+    """Return whether a text has a value as words of its own.
 
-
-def _weights(stated: frozenset[str], contexts: tuple[str, ...]) -> list[float]:
-    """Return for each sentence of the contexts the weight of the stated terms that it has.
-
-    Rare terms weigh more.
+    >>> _has("It has 12 rooms.", "12"), _has("It has 120 rooms.", "12")
+    (True, False)
     """
-    sentences = _sentence_terms(contexts)
-    shared = [sorted(stated & found) for found in sentences]
-    count = Counter(term for found in shared for term in found)
-    weight = {term: math.log(1 + len(sentences) / number) for term, number in count.items()}
-    return [math.fsum(weight[term] for term in found) for found in shared]
-
-
-@lru_cache(maxsize=4)  # the sentences of a response have the same contexts
-def _sentence_terms(contexts: tuple[str, ...]) -> tuple[frozenset[str], ...]:
-    return tuple(terms(sentence.text) for sentence in context_sentences(contexts))
-
-
-@lru_cache(maxsize=512)  # the sentences of a response often have the same alternatives
-def _sentences_with(text: str, contexts: tuple[str, ...]) -> tuple[int, ...]:
-    """Return the indices of the sentences of the contexts that have a text, as words of its own."""
-    whole = re.compile(rf"(?<![A-Za-z0-9]){re.escape(text)}(?![A-Za-z0-9])")
-    return tuple(i for i, sentence in enumerate(context_sentences(contexts)) if whole.search(sentence.text))
+    start = text.find(value)
+    while start >= 0:
+        end = start + len(value)
+        if not _LETTER_OR_DIGIT.intersection(text[max(0, start - 1) : start] + text[end : end + 1]):
+            return True
+        start = text.find(value, start + 1)
+    return False

@@ -58,12 +58,12 @@ def rank_sentences(
     if not statements:
         return []
     stated = frozenset[str]().union(*map(terms, statements))
-    index = _TermIndex(sentences, stated)
+    index = TermIndex(sentences, stated)
     return [tuple(sentences[i] for i in index.closest(terms(statement), number)) for statement in statements]
 
 
-class _TermIndex:
-    """Where the terms of statements occur in the sentences, and what each term weighs."""
+class TermIndex:
+    """Where the terms of statements occur in the sentences, and what each term weighs: rare ones more."""
 
     def __init__(self, sentences: Sequence[Evidence], stated: frozenset[str]) -> None:
         self._sentences = sentences
@@ -79,11 +79,11 @@ class _TermIndex:
     def closest(self, stated: frozenset[str], number: int) -> list[int]:
         """Return the indices of up to `number` sentences that together share most with `stated`."""
         min_gain = MIN_ADDED_SHARE * self._weight(stated)
-        shared = self._shared_weights(stated)
+        shared = self._shares(stated)
         missing = stated
         chosen: list[int] = []
         while len(chosen) < number:
-            gains = self._shared_weights(missing) if chosen else shared
+            gains = self._shares(missing) if chosen else shared
             best = self._best(gains, shared)
             if best is None or (chosen and gains[best] < min_gain):
                 break
@@ -95,15 +95,17 @@ class _TermIndex:
     def _weight(self, stated: frozenset[str]) -> float:
         return math.fsum(self._weights.get(term, self._unknown_weight) for term in stated)
 
-    def _shared_weights(self, stated: frozenset[str]) -> list[float]:
-        """Return for each sentence the weight of the terms of `stated` that it has, 0 for none."""
-        shares = [0.0] * len(self._sentences)
-        # Sorted, so that a sum always has the same bits.
+    def shared_weights(self, stated: frozenset[str]) -> list[list[float]]:
+        """Return for each sentence the weights of the terms of `stated` that it has, in the terms' order."""
+        shared: list[list[float]] = [[] for _ in self._sentences]
         for term in sorted(stated & self._places.keys()):
-            weight = self._weights[term]
             for i in self._places[term]:
-                shares[i] += weight
-        return shares
+                shared[i].append(self._weights[term])
+        return shared
+
+    def _shares(self, stated: frozenset[str]) -> list[float]:
+        """Return for each sentence the weight of the terms of `stated` that it has, 0 for none."""
+        return [_sum_in_order(weights) for weights in self.shared_weights(stated)]
 
     def _best(self, gains: Sequence[float], shared: Sequence[float]) -> int | None:
         """Return the index of the sentence that gains most, or None where it shares nothing.
@@ -115,3 +117,11 @@ class _TermIndex:
         # Of equals, `max` returns the first.
         best = max(range(len(gains)), key=lambda i: (gains[i], shared[i]))
         return best if shared[best] else None
+
+
+def _sum_in_order(weights: Sequence[float]) -> float:
+    """Add one weight after the other, which gives the same bits with every version of Python."""
+    total = 0.0
+    for weight in weights:
+        total += weight
+    return total

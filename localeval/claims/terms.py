@@ -15,7 +15,7 @@ TERM = re.compile(rf"[{HAN}]+|[^\W{HAN}]+")
 _NO_WORDS = dict.fromkeys(map(ord, "⁰¹²³⁴⁵⁶⁷⁸⁹①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳ªº"), " ")
 
 
-@lru_cache(maxsize=256)  # several judgements look at one sentence
+@lru_cache(maxsize=4096)  # several judgements look at one sentence, and each at those of long contexts
 def terms(text: str) -> frozenset[str]:
     """Return the words in lower case; Han text as pairs of adjacent characters, a lone one as itself.
 

@@ -1,5 +1,7 @@
 """Which values of a sentence in a long response are compared, and with which others."""
 
+import time
+
 import pytest
 
 from localeval.claims.anchored_values import anchored_values
@@ -69,3 +71,12 @@ def test_cells_of_a_table_are_compared_whatever_their_lines_share() -> None:
     table = "| Ferry | Crew | Port |\n| --- | --- | --- |\n| Marit | 24 | Skell |\n| Orla | 31 | Bergen |"
     found = anchored_values("The Marit has a crew of 24.", "", [table])
     assert [(item.value.text, item.alternatives) for item in found] == [("24", ("31",))]
+
+
+def test_a_context_of_a_hundred_thousand_characters_full_of_values_takes_bounded_time() -> None:
+    lines = [f"House {i} of the town was built in {1000 + i} and has {i + 3} rooms." for i in range(1500)]
+    contexts = [" ".join(lines)]
+    start = time.process_time()
+    for i in range(10):
+        anchored_values(f"House {i} of the town was built in {1001 + i} and has {i + 5} rooms.", "", contexts)
+    assert time.process_time() - start < 5.0
