@@ -241,10 +241,7 @@ class Engine(TreeEngine):
         self.check_readable()
         node = self.architecture.node(layer)
         llama = self.llama
-        context_tokens = self.tokens(context)
-        item_tokens = self.tokens(item)
-        # Checks that they fit.
-        chunks([len(item_tokens)], [0], len(context_tokens), self.settings.n_ctx, 1)
+        context_tokens, item_tokens = self._fitting(context, item)
         with self._decoding():
             if self._in_cache != (layer, context_tokens):
                 llama.clear()
@@ -255,6 +252,22 @@ class Engine(TreeEngine):
                 values = llama.states(_batch(item_tokens, len(context_tokens), 1), node)
             self._count(read=len(item_tokens))
         return self._token_values(values, item_tokens)
+
+    def _fitting(self, context: str, item: str) -> tuple[list[int], list[int]]:
+        """Return the tokens of a context and of one item. Raises ContextTooLong where they do not fit."""
+        context_tokens = self.tokens(context)
+        item_tokens = self.tokens(item)
+        chunks([len(item_tokens)], [0], len(context_tokens), self.settings.n_ctx, 1)
+        return context_tokens, item_tokens
+
+    def _decode_context(self, tokens: list[int]) -> None:
+        """Fill the cache with a context that no prefix precedes, by all layers, and with nothing else."""
+        if self._in_cache == (None, tokens):
+            return
+        self.llama.clear()
+        self.llama.decode(_batch(tokens, 0, CONTEXT))
+        self._count(context=len(tokens))
+        self._in_cache = (None, tokens)
 
     def _token_values(self, values: npt.NDArray[np.float32], tokens: Sequence[int]) -> TokenValues:
         """Return the values of tokens with the place where each of them ends."""
@@ -272,11 +285,7 @@ class Engine(TreeEngine):
         item_ranges = chunks(sizes, no_budget, len(stem), self.settings.n_ctx, self.settings.width)
         results: list[Likelihood] = []
         with self._decoding():
-            if self._in_cache != (None, stem):
-                self.llama.clear()
-                self.llama.decode(_batch(stem, 0, CONTEXT))
-                self._count(context=len(stem))
-                self._in_cache = (None, stem)
+            self._decode_context(stem)
             for item_range in item_ranges:
                 chunk = [item_tokens[i] for i in item_range]
                 results += self._likelihoods(last, chunk, len(stem))
@@ -314,24 +323,16 @@ class Engine(TreeEngine):
     ) -> tuple[TokenValues, list[float]]:
         self.check_readable()
         node = self.architecture.node(layer)
-        llama = self.llama
-        context_tokens = self.tokens(context)
-        item_tokens = self.tokens(item)
-        # Checks that they fit.
-        chunks([len(item_tokens)], [0], len(context_tokens), self.settings.n_ctx, 1)
+        context_tokens, item_tokens = self._fitting(context, item)
         differences = [first_difference(item_tokens, self.tokens(variant)) for variant in variants]
         # The logits of the token before a difference tell what may stand there.
         places = sorted({difference.place - 1 for difference in differences})
         start = len(context_tokens)
         batch = [_item_token(token, start + i, i in places) for i, token in enumerate(item_tokens)]
         with self._decoding():
-            if self._in_cache != (None, context_tokens):
-                llama.clear()
-                llama.decode(_batch(context_tokens, 0, CONTEXT))
-                self._count(context=start)
-                self._in_cache = (None, context_tokens)
+            self._decode_context(context_tokens)
             with self._item_sequences(1):
-                values, logits = llama.states_and_logits(batch, node)
+                values, logits = self.llama.states_and_logits(batch, node)
             self._count(items=len(item_tokens))
         logits_at = dict(zip(places, logits, strict=True))
         margins = [

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from localeval.claims.anchored_values import anchored_values
-from localeval.claims.replaceable_values import CELL, Replaceable, replaceable_values
+from localeval.claims.replaceable_values import CELL, Replaceable, Value, replaceable_values
 from localeval.engine.interface import ContextTooLong, TreeEngine
 from localeval.fitted.heads import context_text, question_text
 from localeval.fitted.logits import sigmoid
@@ -108,9 +108,8 @@ def variants_of_response(
     most = max(1, MAX_VARIANTS // max(1, len(values)))
     variants = []
     for i, start, found in values:
-        value = found.value
         for alternative in found.alternatives[:most]:
-            text = f"{item[: start + value.start]}{alternative}{item[start + value.end :]}"
+            text = _with_other(item, found.value, alternative, start)
             variants.append(Variant(i, found, alternative, text))
     return variants
 
@@ -122,12 +121,7 @@ def bindings_of_claims(variants: Sequence[Variant], margins: Sequence[float], nu
     """
     bindings = [Binding() for _ in range(number)]
     for variant, margin in zip(variants, margins, strict=True):
-        binding = Binding(
-            value=variant.found.value.text,
-            alternative=variant.alternative,
-            margin=round(margin, _MARGIN_DECIMALS),
-            in_table=variant.found.value.kind == CELL,
-        )
+        binding = _binding(variant.found, variant.alternative, margin)
         bindings[variant.claim] = min(bindings[variant.claim], binding, key=_margin)
     return bindings
 
@@ -162,16 +156,23 @@ def _compared(
         for item in replaceable[i]:
             for alternative in item.alternatives:
                 margin = stated.total - next(likelihoods).total
-                found.append(
-                    Binding(
-                        value=item.value.text,
-                        alternative=alternative,
-                        margin=round(margin, _MARGIN_DECIMALS),
-                        in_table=item.value.kind == CELL,
-                    )
-                )
+                found.append(_binding(item, alternative, margin))
         bindings[i] = min(found, key=_margin)
     return bindings
+
+
+def _binding(found: Replaceable, alternative: str, margin: float) -> Binding:
+    return Binding(
+        value=found.value.text,
+        alternative=alternative,
+        margin=round(margin, _MARGIN_DECIMALS),
+        in_table=found.value.kind == CELL,
+    )
+
+
+def _with_other(text: str, value: Value, alternative: str, start: int = 0) -> str:
+    """Return a text with another value in place of one, whose own sentence begins at `start`."""
+    return f"{text[: start + value.start]}{alternative}{text[start + value.end :]}"
 
 
 def _margin(binding: Binding) -> float:
@@ -181,7 +182,7 @@ def _margin(binding: Binding) -> float:
 def _replaced(statement: str, values: Sequence[Replaceable]) -> list[str]:
     """Return the statement with each alternative of each value in its place."""
     return [
-        f" {statement[: item.value.start]}{alternative}{statement[item.value.end :]}"
+        f" {_with_other(statement, item.value, alternative)}"
         for item in values
         for alternative in item.alternatives
     ]

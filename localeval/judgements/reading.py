@@ -24,7 +24,7 @@ from localeval.judgements.base import (
     Records,
     register_judgement,
 )
-from localeval.judgements.bindings import Binding, bindings_of_claims, variants_of_response
+from localeval.judgements.bindings import Binding, Variant, bindings_of_claims, variants_of_response
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.judgements.judged_text import JudgedText, UnjudgedText
 from localeval.judgements.windows import windows
@@ -200,16 +200,17 @@ def _read_windows(
     item = question + response.text
     parts = windows(engine, None, inputs.contexts, [item], bare=context_text([]))
     places = CharToByteOffsets(response.text, len(question.encode("utf-8", "replace")))
-    variants = variants_of_response(response.question, response.text, inputs.contexts, response.claims)
+    variants: list[Variant] = []
+    if len(parts) == 1:
+        variants = variants_of_response(response.question, response.text, inputs.contexts, response.claims)
     margins: list[float] = []
-    if variants and len(parts) == 1:
+    if variants:
         # With an end: a text with another value may go on where this one stops.
         texts = [f"{variant.text}\n" for variant in variants]
         states, margins = engine.read_and_compare(context_text(parts), f"{item}\n", texts, head.layer)
         read_parts = [states]
     else:
         read_parts = [engine.read(context_text([part]), item, head.layer) for part in parts]
-        variants = []
     return (
         [_Window(TokenValues(head.word.of(states.values), states.ends), places) for states in read_parts],
         bindings_of_claims(variants, margins, len(response.claims)),
