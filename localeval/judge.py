@@ -23,6 +23,7 @@ from localeval.engine.settings import EngineSettings
 from localeval.errors import InputError
 from localeval.fitted.curves import Curves
 from localeval.fitted.heads import Head, heads_for
+from localeval.fitted.reply_heads import ReplyHead, reply_heads_for
 from localeval.judgements import (
     JUDGEMENTS,
     AnyJudgement,
@@ -318,7 +319,8 @@ class Judge:
         self._check_open()
         auxiliary = self._open_auxiliary_models(with_needs(required), options)
         signatures = {name: model.signature() for name, model in auxiliary.items()}
-        return Choices(options, self.heads(options), self.curves(options), **signatures)
+        heads = self.heads(options)
+        return Choices(options, heads, self.reply_heads(options), self.curves(options), **signatures)
 
     @property
     def has_model(self) -> bool:
@@ -336,6 +338,18 @@ class Judge:
         that can't be read.
         """
         heads = heads_for(str(self.model["sha256"]), options)
+        if heads and isinstance(self.engine, Engine):
+            self.engine.check_readable()
+            for head in heads.values():
+                head.check_fits(self.engine.width(), self.engine.layers())
+        return heads
+
+    def reply_heads(self, options: Options) -> dict[str, ReplyHead]:
+        """Return the heads fitted for this judge's replies, by "prompt/language"; often none.
+
+        Raises as `heads`.
+        """
+        heads = reply_heads_for(str(self.model["sha256"]), options)
         if heads and isinstance(self.engine, Engine):
             self.engine.check_readable()
             for head in heads.values():

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from pydantic import BaseModel
 
 from localeval.auxiliary.models import AuxiliaryModels
-from localeval.engine.dry_run import blank_states
+from localeval.engine.dry_run import blank_rows, blank_states
 from localeval.engine.interface import (
     ContextTooLong,
     EngineError,
@@ -168,6 +168,20 @@ class FakeEngine(TreeEngine):
             raise ContextTooLong("the fake's context is full")
         self.spent = self.spent.plus(read=len(context) + len(item))
         return blank_states(item, len(item))
+
+    def states_before_replies(
+        self,
+        prefix: PromptPrefix,
+        context: str,
+        items: Sequence[str],
+        schema: type[T],
+        layer: int,
+    ) -> npt.NDArray[np.float32]:
+        """Return blank states, from which a head computes its biases."""
+        if len(context) + max(map(len, items)) > self.room(prefix):
+            raise ContextTooLong("the fake's context is full")
+        self.spent = self.spent.plus(context=len(context), read=sum(map(len, items)))
+        return blank_rows(len(items))
 
     def likelihood(self, context: str, items: Sequence[str]) -> list[Likelihood]:
         """Return the given log-probabilities of the items, without the space before them."""

@@ -2,6 +2,7 @@
 
 from localeval.fitted.files import FittedFor, file_text
 from localeval.fitted.heads import FORM, Head, LinearMap, LogitMap, SoftMinimum
+from localeval.fitted.reply_heads import ReplyHead
 
 
 def head(
@@ -29,3 +30,16 @@ def head(
 
 
 HEADS = file_text([head("en"), head("zh")])  # the text of a file of them, for `head=`
+
+
+def reply_head(outcomes: dict[str, LinearMap], prompt: str = "abstention", item: str = "gives") -> ReplyHead:
+    """One for the first layer of a fake."""
+    return ReplyHead(
+        judge=FittedFor(name="fake", sha256="0" * 64),
+        language="en",
+        prompt=prompt,
+        prompt_sha256="",
+        item=item,
+        layer=1,
+        outcomes=outcomes,
+    )

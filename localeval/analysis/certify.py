@@ -94,6 +94,8 @@ def check_unused(
         fitted["calibration"] = calibrations_for(judge.model["sha256"], options, heads)
     if signature.heads:
         fitted["head"] = heads
+    if signature.reply_heads:
+        fitted["head for replies"] = judge.reply_heads(options)
     languages = {language_of(sample) for sample in samples}
     unknown = []
     for kind, rows in fitted.items():

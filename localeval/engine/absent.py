@@ -28,6 +28,9 @@ class AbsentEngine(TreeEngine):
     def read(self, *_: Any) -> NoReturn:
         self._refuse()
 
+    def states_before_replies(self, *_: Any) -> NoReturn:
+        self._refuse()
+
     def likelihood(self, *_: Any) -> NoReturn:
         self._refuse()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -16,6 +16,10 @@ from localeval.engine.batching import build_tree, chunks, count_beyond, shared_l
 from localeval.engine.interface import Likelihood, Reply, TokenUsage, TokenValues, TreeEngine
 from localeval.prompts import PromptPrefix
 from localeval.system.versions import digest
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -158,6 +162,33 @@ class DryRunEngine:
         self._in_cache = (layer, context)
         return blank_states(item, item_tokens)
 
+    def states_before_replies(
+        self,
+        prefix: PromptPrefix,
+        context: str,
+        items: Sequence[str],
+        schema: type[T],
+        layer: int,  # noqa: ARG002
+    ) -> npt.NDArray[np.float32]:
+        """Return states of zeros, of width 1. Raises ContextTooLong as a real engine does."""
+        fields = _ReplyFields.of_schema(schema)
+        before, after = self.frame(prefix)
+        opening, _ = self._forced(fields)
+        context_tokens = len(self.tokens(context))
+        feeds = [[*self.tokens(item), *after, *opening] for item in items]
+        sizes = [len(feed) for feed in feeds]
+        stem = len(before) + context_tokens
+        for chunk in chunks(sizes, [0] * len(items), stem, self.settings.n_ctx, self.settings.width):
+            nodes, _ = build_tree([feeds[i] for i in chunk])
+            self.spent = self.spent.plus(
+                prefix=0 if prefix in self._prefixes else len(before),
+                context=0 if self._in_cache == (prefix, context) else context_tokens,
+                read=len(nodes),
+            )
+            self._prefixes.add(prefix)
+            self._in_cache = (prefix, context)
+        return blank_rows(len(items))
+
     def likelihood(self, context: str, items: Sequence[str]) -> list[Likelihood]:
         """Return even likelihoods. Raises ContextTooLong as a real engine does."""
         *stem, last = self.tokens(context)
@@ -204,8 +235,13 @@ class DryRunEngine:
 
 def blank_states(text: str, tokens: int) -> TokenValues:
     """Return zeros for a text of `tokens` tokens of about equal length; a head maps them to its bias."""
-    import numpy as np
-
     size = len(text.encode("utf-8", "replace"))
     ends = tuple(size * (i + 1) // tokens for i in range(tokens))
-    return TokenValues(np.zeros((tokens, 1), np.float32), ends)
+    return TokenValues(blank_rows(tokens), ends)
+
+
+def blank_rows(number: int) -> npt.NDArray[np.float32]:
+    """Return states of zeros, of width 1; a head maps them to its bias."""
+    import numpy as np
+
+    return np.zeros((number, 1), np.float32)

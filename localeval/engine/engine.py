@@ -253,6 +253,29 @@ class Engine(TreeEngine):
             self._count(read=len(item_tokens))
         return self._token_values(values, item_tokens)
 
+    def states_before_replies(
+        self, prefix: PromptPrefix, context: str, items: Sequence[str], schema: type[T], layer: int
+    ) -> npt.NDArray[np.float32]:
+        self.check_readable()
+        node = self.architecture.node(layer)
+        before, _ = self.frame(prefix)
+        context_tokens = self.tokens(context)
+        no_budget = [0] * len(items)
+        decoders = self._reply_decoders(prefix, context_tokens, items, schema, no_budget, 0.0, None)
+        feeds = [decoder.feed for decoder in decoders]
+        stem = len(before) + len(context_tokens)
+        item_ranges = chunks([*map(len, feeds)], no_budget, stem, self.settings.n_ctx, self.settings.width)
+        states = []
+        with self._decoding():
+            self._prefill(prefix, context_tokens)
+            for item_range in item_ranges:
+                nodes, ends = build_tree([feeds[i] for i in item_range])
+                with self._item_sequences(len(item_range)):
+                    batch = [_node_token(item_node, stem, needs_logits=False) for item_node in nodes]
+                    states.append(self.llama.states(batch, node)[ends])
+                self._count(read=len(nodes))
+        return np.concatenate(states)
+
     def _fitting(self, context: str, item: str) -> tuple[list[int], list[int]]:
         """Return the tokens of a context and of one item. Raises ContextTooLong where they do not fit."""
         context_tokens = self.tokens(context)

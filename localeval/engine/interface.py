@@ -184,6 +184,16 @@ class TreeEngine(Protocol):
         """
         ...
 
+    def states_before_replies(
+        self, prefix: PromptPrefix, context: str, items: Sequence[str], schema: type[T], layer: int
+    ) -> npt.NDArray[np.float32]:
+        """Return the hidden state after `layer` in which the reply to each item would begin: (items, width).
+
+        The prompts are those of `generate`, with what the grammar forces before the first choice; no reply
+        is decoded. Raises what `read` raises.
+        """
+        ...
+
     def likelihood(self, context: str, items: Sequence[str]) -> list[Likelihood]:
         """Return how likely each of `items` is as the continuation of `context`, with no prefix.
 

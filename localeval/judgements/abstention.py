@@ -1,8 +1,9 @@
 """Does the response answer, refuse, or answer in part? And do the contexts answer the question at all?
 
-Whether they do is not asked as a question of yes or no, to which a small judge says yes too easily. A
-response that answers completely and is supported proves it. Otherwise the judge writes the shortest answer
-that the contexts give, and that answer is checked as any statement is.
+A small judge says yes too easily to both questions. Where a head was fitted for the judge, the state before
+its yes or no is read in place of the yes or no. Else the kind of response is asked in parts. A response that
+answers completely and is supported proves that the contexts answer; otherwise a judge without a head writes
+the shortest answer that they give, and that answer is checked as any statement is.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from localeval.claims.evidence import Evidence, context_sentences, rank_sentence
 from localeval.claims.lacking_clauses import asks_for, lacking_clauses
 from localeval.engine.interface import TreeEngine
 from localeval.fitted.curves import all_supported
+from localeval.fitted.reply_heads import ReplyHead, ReplyHeadBySha256
 from localeval.judgements.base import (
     AnsweredBy,
     Choices,
@@ -38,7 +40,7 @@ from localeval.judgements.statements import Statements, write_statements
 from localeval.judgements.support import SupportRecord
 from localeval.judgements.windows import windows
 from localeval.options import Options
-from localeval.prompts import PromptBySha256, PromptForm
+from localeval.prompts import Prompt, PromptBySha256, PromptForm, PromptPrefix
 from localeval.samples import Sample
 from localeval.text.citation_marks import without_citation_marks
 from localeval.text.display import one_line
@@ -73,6 +75,7 @@ class AbstentionRecord(Record):
     labelled             what the column `answerable` says; None without one
     has_label            whether the sample has that column: with None in `labelled` it can't be read
     has_contexts         whether the sample has the column of contexts
+    read_answerable      P(the contexts answer), read from the judge's state; None where it was not read
     short_answer         the shortest answer that the contexts give, as the judge wrote it; "" for none
     short_answer_supported, short_answer_whole  P(the contexts support it), the least of its statements; P(it
                          gives all that is asked)
@@ -86,6 +89,7 @@ class AbstentionRecord(Record):
     labelled: bool | None = None
     has_label: bool = False
     has_contexts: bool = True
+    read_answerable: float | None = None
     short_answer: str = ""
     short_answer_supported: float = 0.0
     short_answer_whole: float = 0.0
@@ -120,7 +124,7 @@ class AbstentionRecord(Record):
             return None if self.labelled is None else float(self.labelled)
         if not self.has_contexts:
             return None
-        return max(self._proof(supported), self._by_short_answer)
+        return max(self._proof(supported), self._by_short_answer, self.read_answerable or 0.0)
 
     def is_answerable(self, supported: float | None, threshold: float) -> bool:
         """Return whether the contexts count as answering the question.
@@ -130,7 +134,7 @@ class AbstentionRecord(Record):
         """
         if self.has_label or not self.has_contexts:
             return bool(self.labelled)
-        if self._proof(supported) >= threshold:
+        if max(self._proof(supported), self.read_answerable or 0.0) >= threshold:
             return True
         return self._by_short_answer >= least_answerable(threshold)
 
@@ -221,6 +225,8 @@ class AbstentionRecord(Record):
             return words["labelled"]
         if self._proof(supported) >= max(self._by_short_answer, MIN_PROOF):
             return words["proved"]
+        if self.read_answerable is not None:
+            return words["read"]
         if self.short_answer:
             return words["short_answer"].format(answer=self.short_answer)
         return words["no_answer"]
@@ -263,6 +269,7 @@ class ShortAnswerReply(BaseModel):
 
 PROMPT = PromptForm("abstention", replies={"gives": YesOrNo, "lacks": YesOrNo, "whole": YesOrNo})
 SHORT_ANSWER_PROMPT = PromptForm("short_answer", replies={"answer": ShortAnswerReply})
+ANSWERABLE_PROMPT = PromptForm("answerable", replies={"answerable": YesOrNo})
 
 
 class AbstentionInputs(Inputs):
@@ -272,6 +279,8 @@ class AbstentionInputs(Inputs):
     supported           P(all statements are supported), as the judge gave it; None without a statement
     statements_version  of the judgement that lists statements
     statements_prompt   by which a short answer is broken into statements; None where it is its own one
+    kind_head, answerable_head  tell the kind of response, and whether the contexts answer, from the judge's
+                        states; None where no such head was fitted
     """
 
     response: JudgedText
@@ -281,8 +290,11 @@ class AbstentionInputs(Inputs):
     labelled: bool | None
     prompt: PromptBySha256
     short_answer_prompt: PromptBySha256
+    answerable_prompt: PromptBySha256
     statements_version: str
     statements_prompt: PromptBySha256 | None
+    kind_head: ReplyHeadBySha256 | None
+    answerable_head: ReplyHeadBySha256 | None
     decider: Asked | Hhem
 
 
@@ -290,10 +302,10 @@ class Abstention(Judgement[AbstentionInputs, AbstentionRecord]):
     """Whether the response answers or refuses, and whether the contexts answer the question."""
 
     name = "abstention"
-    version = "2"
+    version = "3"
     needs = ("statements", "support")
     record = AbstentionRecord
-    prompts = (PROMPT, SHORT_ANSWER_PROMPT, STATEMENTS_PROMPT)
+    prompts = (PROMPT, SHORT_ANSWER_PROMPT, ANSWERABLE_PROMPT, STATEMENTS_PROMPT)
 
     def answered_by(self, options: Options) -> AnsweredBy:  # noqa: ARG002 (also where HHEM decides on support)
         return "judge"
@@ -313,24 +325,36 @@ class Abstention(Judgement[AbstentionInputs, AbstentionRecord]):
             labelled=read_label(label),
             prompt=options.prompt(PROMPT.name, code),
             short_answer_prompt=options.prompt(SHORT_ANSWER_PROMPT.name, code),
+            answerable_prompt=options.prompt(ANSWERABLE_PROMPT.name, code),
             statements_version=Statements.version,
             statements_prompt=options.prompt(STATEMENTS_PROMPT.name, code) if asks_for_statements else None,
+            kind_head=choices.reply_heads.get(f"{PROMPT.name}/{code}"),
+            answerable_head=choices.reply_heads.get(f"{ANSWERABLE_PROMPT.name}/{code}"),
             decider=choose_asking_decider(sample, choices, code),
         )
 
     def ask(self, inputs: AbstentionInputs, models: Models) -> AbstentionRecord:
-        """Ask what the response gives and lacks, then for a short answer where it proves nothing.
+        """Ask what the response gives and lacks, then what the contexts give where it proves nothing.
 
         The judge is asked nothing about a response of which no statement is judged, and not whether it lacks
         something where no word of it says so.
         """
         told = told_by_words(inputs.response)
-        if told is None:
+        if told is None and inputs.kind_head is not None:
+            told = _read_what_it_tells(inputs, inputs.kind_head, models.engine)
+        elif told is None:
             told = _ask_what_it_tells(inputs, models.engine)
         is_proved = proof(told.lacks, told.whole, inputs.supported) >= MIN_PROOF
         answer = ShortAnswer()
+        read_answerable = None
         if not (is_proved or inputs.has_label):
-            answer = _short_answer(inputs, models)
+            if inputs.answerable_head is None:
+                answer = _short_answer(inputs, models)
+            else:
+                read_answerable, number_of_windows = _read_answerable(
+                    inputs, inputs.answerable_head, models.engine
+                )
+                answer = ShortAnswer(windows=number_of_windows)
         return AbstentionRecord(
             gives=told.gives,
             lacks=told.lacks,
@@ -339,6 +363,7 @@ class Abstention(Judgement[AbstentionInputs, AbstentionRecord]):
             labelled=inputs.labelled,
             has_label=inputs.has_label,
             has_contexts=inputs.contexts is not None,
+            read_answerable=read_answerable,
             short_answer=answer.text,
             short_answer_supported=answer.supported,
             short_answer_whole=answer.whole,
@@ -436,13 +461,54 @@ def _ask_what_it_tells(inputs: AbstentionInputs, engine: TreeEngine) -> Told:
     return Told(found["gives"], lacks, found["whole"])
 
 
+def _read_what_it_tells(inputs: AbstentionInputs, head: ReplyHead, engine: TreeEngine) -> Told:
+    """Let the head tell the kind of response from the state in which the judge is about to reply."""
+    prompt = inputs.prompt
+    [state] = engine.states_before_replies(
+        _prefix_of(prompt),
+        prompt.render_context(user_input=inputs.response.question, response=inputs.response.text),
+        [prompt.render_item(head.item)],
+        YesOrNo,
+        head.layer,
+    )
+    kinds = head.of(state)
+    lacks = kinds["partly"] + kinds["refused"]
+    gives = kinds["partly"] / lacks if lacks else 0.0
+    # What lacks nothing is whole.
+    return Told(gives, lacks, 1.0)
+
+
+def _read_answerable(inputs: AbstentionInputs, head: ReplyHead, engine: TreeEngine) -> tuple[float, int]:
+    """Return P(the contexts answer the question), the highest of their windows, and the number of these.
+
+    It is 0 where there are no words to read.
+    """
+    contexts = inputs.contexts or ()
+    if not any(map(has_words, contexts)):
+        return 0.0, 1
+    prompt = inputs.answerable_prompt
+    prefix = prompt.prefix(head.item, YesOrNo)
+    item = prompt.render_item(head.item, user_input=inputs.response.question)
+    parts = windows(engine, prefix, contexts, [item], bare=prompt.render_context(contexts=""))
+    probabilities = []
+    for part in parts:
+        context = prompt.render_context(contexts=part)
+        [state] = engine.states_before_replies(prefix, context, [item], YesOrNo, head.layer)
+        probabilities.append(head.of(state)["yes"])
+    return max(probabilities), len(parts)
+
+
+def _prefix_of(prompt: Prompt) -> PromptPrefix:
+    return prompt.prefix("gives", YesOrNo, lacks=YesOrNo, whole=YesOrNo)
+
+
 def _ask_about(
     text: str, kinds: Sequence[str], inputs: AbstentionInputs, engine: TreeEngine
 ) -> dict[str, float]:
     """Return P(yes) of each kind of item about `text` as an answer to the question."""
     prompt = inputs.prompt
     replies = engine.generate(
-        prompt.prefix("gives", YesOrNo, lacks=YesOrNo, whole=YesOrNo),
+        _prefix_of(prompt),
         prompt.render_context(user_input=inputs.response.question, response=text),
         [prompt.render_item(kind) for kind in kinds],
         YesOrNo,

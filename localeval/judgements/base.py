@@ -15,6 +15,7 @@ from localeval.engine.interface import EmbeddingModel, EntailmentModel, TreeEngi
 from localeval.errors import InputError
 from localeval.fitted.curves import Curve, Curves
 from localeval.fitted.heads import Head
+from localeval.fitted.reply_heads import ReplyHead
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.options import Options
 from localeval.prompts import PromptForm, register_prompt
@@ -94,12 +95,14 @@ class Choices:
     """What inputs are chosen by, besides the sample. No model is among it: a key needs none.
 
     heads                 language -> the head that was fitted for this judge; often none
+    reply_heads           "prompt/language" -> the head for this judge's replies; often none
     curves                language -> the curve that calibrates this judge; often none
     embedder, classifier  signatures of the auxiliary models; empty where no judgement at hand asks them
     """
 
     options: Options
     heads: Mapping[str, Head] = field(default_factory=dict)
+    reply_heads: Mapping[str, ReplyHead] = field(default_factory=dict)
     curves: Curves = field(default_factory=dict)
     embedder: Mapping[str, Any] = field(default_factory=dict)
     classifier: Mapping[str, Any] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from localeval.engine.settings import EngineSettings
 from localeval.fitted.curves import Curve, Curves
 from localeval.fitted.heads import head_digests, heads_for
+from localeval.fitted.reply_heads import reply_heads_for
 from localeval.judgements import AnyJudgement, with_needs
 from localeval.judgements.standalone_question import NAME as STANDALONE_QUESTION
 from localeval.judgements.standalone_question import is_follow_up
@@ -50,6 +51,7 @@ class Signature(BaseModel):
     engine, options                settings of the judge, with the threads in use; what the caller chose
     calibration                    language -> the curve that calibrated the probabilities of `support`
     heads                          language -> sha256 of the head that decided by reading
+    reply_heads                    "prompt/language" -> sha256 of the head that read the state before a reply
     """
 
     model_config = ConfigDict(frozen=True)
@@ -65,6 +67,7 @@ class Signature(BaseModel):
     options: dict[str, Any]
     calibration: dict[str, Curve] = {}
     heads: dict[str, str] = {}
+    reply_heads: dict[str, str] = {}
     packages: dict[str, str]
     machine: str
 
@@ -121,6 +124,8 @@ class Signature(BaseModel):
             parts.append(f"calibration:{digest(curves)[:8]}")
         if self.heads:
             parts.append(f"head:{digest(self.heads)[:8]}")
+        if self.reply_heads:
+            parts.append(f"reply_head:{digest(self.reply_heads)[:8]}")
         chosen = [
             f"{name}={value}"
             for name, value in self.options.items()
@@ -194,7 +199,7 @@ def _fields(signature: Signature) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in signature.model_dump(mode="json").items():
         # A calibration or a head changes scores even if only one run has it.
-        if not isinstance(value, dict) or name in ("calibration", "heads"):
+        if not isinstance(value, dict) or name in ("calibration", "heads", "reply_heads"):
             fields[name] = value
             continue
         for key, item in value.items():
@@ -251,6 +256,7 @@ def build_signature(
         options={name: value for name, value in vars(options).items() if use_of(name).in_signature},
         calibration=dict(sorted(curves.items())) if is_calibrated else {},
         heads=head_digests(heads) if may_use_head else {},
+        reply_heads=_reply_head_digests(models, judgements, options),
         packages=_packages(models, metrics),
         machine=models.machine,
     )
@@ -264,6 +270,15 @@ def _prompt_digests(judgements: Sequence[AnyJudgement], options: Options) -> dic
         for form in judgement.prompts
         for language in form.texts
     }
+
+
+def _reply_head_digests(
+    models: Signature, judgements: Sequence[AnyJudgement], options: Options
+) -> dict[str, str]:
+    """Return "prompt/language" -> sha256 of each head for replies to the prompts of these judgements."""
+    prompts = {form.name for judgement in judgements for form in judgement.prompts}
+    heads = reply_heads_for(models.judge.get("sha256", ""), options)
+    return {name: head.sha256 for name, head in sorted(heads.items()) if head.prompt in prompts}
 
 
 def _packages(models: Signature, metrics: Sequence[Metric]) -> dict[str, str]:

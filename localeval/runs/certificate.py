@@ -254,5 +254,10 @@ def scope(signature: Signature, language: str) -> Signature:
             "prompts": prompts,
             "calibration": {code: curve for code, curve in signature.calibration.items() if code == language},
             "heads": {code: sha256 for code, sha256 in signature.heads.items() if code == language},
+            "reply_heads": {
+                name: sha256
+                for name, sha256 in signature.reply_heads.items()
+                if name.endswith(f"/{language}")
+            },
         }
     )

@@ -10,6 +10,7 @@ from typing import Any
 from localeval.errors import InputError
 from localeval.fitted.curves import Curves
 from localeval.fitted.heads import Head, heads_for
+from localeval.fitted.reply_heads import reply_heads_for
 from localeval.judgements import AnyJudgement, Choices, Record, Records, make_records, with_needs
 from localeval.judgements.calibration import curves_for
 from localeval.judgements.criterion import REASON_SUFFIX
@@ -68,7 +69,8 @@ def rescore(
     curves = _curves(config, choices, heads, "calibration" in options)
     stored = run_folder.load(path) if (path / run_folder.RESULTS).exists() else None
     signature = _signature(config, selected, choices, curves, samples)
-    inputs_by = Choices(choices, heads, curves, **config.auxiliary_signatures)
+    reply_heads = reply_heads_for(config.engine.model, choices)
+    inputs_by = Choices(choices, heads, reply_heads, curves, **config.auxiliary_signatures)
     finder = _RecordFinder(path, config.engine.model_dump(), inputs_by)
     scored = ScoredSamples(samples, finder.lines, signature)
     # A reason explains a verdict, so it is kept only where the verdicts are decided as before.

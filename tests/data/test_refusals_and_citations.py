@@ -104,3 +104,18 @@ def test_the_case_says_which_value_is_below_one() -> None:
             assert precision == 1, row["id"]
         if row["case"] == "missing":
             assert precision in (1, None), row["id"]
+
+
+def test_the_rows_for_fitting_share_no_text_with_those_for_measuring() -> None:
+    fitted = [item for row in rows_of("abstention_fit") for item in row["items"]]
+    contexts = {text for row in rows_of("abstention_fit") for text in row["contexts"]}
+    for name in SAMPLES_A_CELL:
+        for row in rows_of(name):
+            assert contexts.isdisjoint(row["retrieved_contexts"])
+            assert row["user_input"] not in {item["user_input"] for item in fitted}
+
+
+def test_half_of_the_questions_for_fitting_are_answered_by_their_contexts() -> None:
+    for row in rows_of("abstention_fit"):
+        assert Counter(item["answerable"] for item in row["items"]) == {True: 3, False: 3}
+        assert {item["kind"] for item in row["items"]} <= {"answered", "partly", "refused"}

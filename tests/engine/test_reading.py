@@ -179,3 +179,18 @@ def test_groups_are_those_of_a_file(tiny_path: Path, tmp_path: Path, monkeypatch
     monkeypatch.setattr(fit_head, "fit", fit)
     localeval("fit", "good.jsonl", "bad.jsonl", "--judge", tiny_path, "-o", "head.json", cwd=tmp_path)
     assert len({answer.group for answer in fit.call_args.args[0]}) == 300
+
+
+def test_the_state_before_a_reply_has_the_same_bits_again_and_changes_no_reply(tiny: Engine) -> None:
+    replies = tiny.generate(PREFIX, "context", ["One.", "Two."], YesOrNo)
+    first = tiny.states_before_replies(PREFIX, "context", ["One.", "Two."], YesOrNo, 0)
+    assert first.shape == (2, tiny.width())
+    assert not np.array_equal(first[0], first[1])
+    tiny.read(CONTEXT, ITEM, 0)
+    assert np.array_equal(tiny.states_before_replies(PREFIX, "context", ["One.", "Two."], YesOrNo, 0), first)
+    assert tiny.generate(PREFIX, "context", ["One.", "Two."], YesOrNo) == replies
+    # It depends on what stands before the reply, and on nothing that is asked beside it.
+    alone = tiny.states_before_replies(PREFIX, "context", ["Two."], YesOrNo, 0)
+    assert np.allclose(alone[0], first[1], atol=1e-4)
+    other = tiny.states_before_replies(PREFIX, "another context", ["Two."], YesOrNo, 0)
+    assert not np.allclose(other[0], first[1], atol=1e-4)

@@ -2,16 +2,20 @@
 
 import csv
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import pytest
 
-from localeval import Result, Score, evaluate, rescore
+from localeval import Judge, Result, Score, evaluate, rescore
+from localeval.fitted.heads import LinearMap
 from localeval.judgements.decision import Decision
 from localeval.runs.folder import load
 from localeval.testing import FakeEngine, fake_judge
+from tests.heads import reply_head
 
 NAMES = ["abstention_accuracy", "unsupported_answer_rate", "over_refusal_rate"]
 QUESTION = "When was the mill built?"
@@ -373,3 +377,43 @@ def test_csv_and_page_say_why(tmp_path: Path) -> None:
         (REFUSAL, "0", "over_refusal"),
     ]
     assert "by the contexts: The mill was built in 1820." in (tmp_path / "report.html").read_text("utf-8")
+
+
+def read(response: str, kinds: dict[str, float], answerable: float, **columns: Any) -> Judged:
+    """Judge with heads that read these probabilities, whatever the states."""
+    heads = {
+        "abstention/en": reply_head(_biased(kinds)),
+        "answerable/en": reply_head(
+            _biased({"yes": answerable, "no": 1 - answerable}), "answerable", "answerable"
+        ),
+    }
+    engine = FakeEngine(columns.pop("replies"))
+    judge = fake_judge(engine)
+    with patch.object(Judge, "reply_heads", lambda *_: heads):
+        sample = {"user_input": QUESTION, "response": response, "retrieved_contexts": CONTEXTS, **columns}
+        [result] = evaluate([sample], NAMES, judge, statements="sentences").samples
+    [listed] = [one for one in result.decisions() if one.judgement == "abstention"]
+    accuracy, unsupported, over_refusal = (result.scores[name] for name in NAMES)
+    return Judged(accuracy, unsupported, over_refusal, listed.decisions, [])
+
+
+def _biased(shares: dict[str, float]) -> dict[str, LinearMap]:
+    return {name: LinearMap(states=(0.0,), bias=math.log(share)) for name, share in shares.items()}
+
+
+def test_heads_tell_the_kind_of_response_and_whether_the_contexts_answer_and_nothing_is_asked() -> None:
+    kinds = {"answered": 0.1, "partly": 0.2, "refused": 0.7}
+    # The statement's support is asked, and nothing else.
+    found = read("Ask the miller.", kinds, answerable=0.8, replies=[UNSUPPORTED])
+    assert found.cells == [("over_refusal", False)]
+    assert found.over_refusal == Score(1.0, pytest.approx(0.7))
+    assert [decision.probability for decision in found.decisions[:2]] == pytest.approx([0.8, 0.1])
+    found = read("Ask the miller.", kinds, answerable=0.3, replies=[UNSUPPORTED])
+    assert found.cells == [("refused", True)]
+
+
+def test_a_supported_answer_proves_that_the_contexts_answer_before_a_head_is_asked() -> None:
+    kinds = {"answered": 0.9, "partly": 0.05, "refused": 0.05}
+    found = read(ANSWER, kinds, answerable=0.01, replies=[SUPPORTED])
+    assert found.cells == [("answered", True)]
+    assert found.decisions[0].probability == pytest.approx(0.9 * 0.9)
