@@ -42,9 +42,10 @@ States = npt.NDArray[np.float64]
 def read_rows(files: Sequence[Path], label: str) -> list[Row]:
     """Read the items of all files, each with the texts of its line; yes and no are outcomes, too."""
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
-    rows = []
+    rows: list[Row] = []
     for line in map(json.loads, lines):
-        for item in line["items"]:
+        items = line.pop("items")
+        for item in items:
             outcome = {True: "yes", False: "no"}.get(item[label], item[label])
             rows.append({**line, **item, "label": outcome, "group": line["id"]})
     return rows
@@ -89,7 +90,7 @@ def fit(states: States, labels: Sequence[str]) -> dict[str, LinearMap]:
         weights = np.array([np.zeros_like(weights[0]), weights[0]])
         biases = np.array([0.0, biases[0]])
     return {
-        outcome: LinearMap(states=[float(f"{x:.4g}") for x in row], bias=round(float(bias), 5))
+        outcome: LinearMap(states=tuple(float(f"{x:.4g}") for x in row), bias=round(float(bias), 5))
         for outcome, row, bias in zip(outcomes, weights, biases, strict=True)
     }
 

@@ -406,7 +406,8 @@ def test_heads_tell_the_kind_of_response_and_whether_the_contexts_answer_and_not
     # The statement's support is asked, and nothing else.
     found = read("Ask the miller.", kinds, answerable=0.8, replies=[UNSUPPORTED])
     assert found.cells == [("over_refusal", False)]
-    assert found.over_refusal == Score(1.0, pytest.approx(0.7))
+    assert found.over_refusal.value == 1.0
+    assert found.over_refusal.soft == pytest.approx(0.7)
     assert [decision.probability for decision in found.decisions[:2]] == pytest.approx([0.8, 0.1])
     found = read("Ask the miller.", kinds, answerable=0.3, replies=[UNSUPPORTED])
     assert found.cells == [("refused", True)]
