@@ -35,6 +35,7 @@ SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
     "preference": {"better": Better},
     "abstention": {"gives": YesOrNo, "lacks": YesOrNo, "whole": YesOrNo},
     "short_answer": {"answer": ShortAnswerReply},
+    "answerable": {"answerable": YesOrNo},
     "standalone_question": {"standalone": ReplyQuestion},
 }
 
