@@ -155,7 +155,9 @@ def serve_page(session: LabelSession, store: LabelStore) -> None:
         # From here on Ctrl-C ends it, also before the first request.
         try:
             click.echo(server.url)
-            say("Open this address in a browser on this machine; Ctrl-C ends it. Each label is saved at once.")
+            say(
+                "Open this address in a browser on this machine; Ctrl-C ends it. Each label is saved at once."
+            )
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             say("")
