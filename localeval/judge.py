@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -338,10 +338,7 @@ class Judge:
         that can't be read.
         """
         heads = heads_for(str(self.model["sha256"]), options)
-        if heads and isinstance(self.engine, Engine):
-            self.engine.check_readable()
-            for head in heads.values():
-                head.check_fits(self.engine.width(), self.engine.layers())
+        self._check_fit(heads.values())
         return heads
 
     def reply_heads(self, options: Options) -> dict[str, ReplyHead]:
@@ -350,11 +347,16 @@ class Judge:
         Raises as `heads`.
         """
         heads = reply_heads_for(str(self.model["sha256"]), options)
-        if heads and isinstance(self.engine, Engine):
-            self.engine.check_readable()
-            for head in heads.values():
-                head.check_fits(self.engine.width(), self.engine.layers())
+        self._check_fit(heads.values())
         return heads
+
+    def _check_fit(self, heads: Collection[Head | ReplyHead]) -> None:
+        """Raise InputError for a head whose shape does not fit the model, or a model that can't be read."""
+        if not heads or not isinstance(self.engine, Engine):
+            return
+        self.engine.check_readable()
+        for head in heads:
+            head.check_fits(self.engine.width(), self.engine.layers())
 
     def check_requirements(self, metrics: Sequence[Metric], options: Options) -> None:
         """Check that every model and head that these metrics need is available.

@@ -170,12 +170,7 @@ class FakeEngine(TreeEngine):
         return blank_states(item, len(item))
 
     def states_before_replies(
-        self,
-        prefix: PromptPrefix,
-        context: str,
-        items: Sequence[str],
-        schema: type[T],
-        layer: int,
+        self, prefix: PromptPrefix, context: str, items: Sequence[str], schema: type[T], layer: int
     ) -> npt.NDArray[np.float32]:
         """Return blank states, from which a head computes its biases."""
         if len(context) + max(map(len, items)) > self.room(prefix):

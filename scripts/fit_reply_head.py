@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from localeval import Judge
+from localeval.analysis.fit_head import rounded_weights
 from localeval.errors import LocalevalError
 from localeval.fitted.files import FittedFor, file_text
 from localeval.fitted.heads import LinearMap
@@ -30,6 +31,7 @@ from localeval.judgements.replies import YesOrNo
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.options import Options
 from localeval.prompts import join
+from localeval.statistics.agreement import Figure, rounded
 from localeval.statistics.intervals import mean_interval
 
 COMPONENTS = 96  # principal components of the states: more of them learn the rows by heart
@@ -43,11 +45,11 @@ def read_rows(files: Sequence[Path], label: str) -> list[Row]:
     """Read the items of all files, each with the texts of its line; yes and no are outcomes, too."""
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     rows: list[Row] = []
-    for line in map(json.loads, lines):
+    for number, line in enumerate(map(json.loads, lines)):
         items = line.pop("items")
         for item in items:
             outcome = {True: "yes", False: "no"}.get(item[label], item[label])
-            rows.append({**line, **item, "label": outcome, "group": line["id"]})
+            rows.append({**line, **item, "label": outcome, "group": number})
     return rows
 
 
@@ -78,20 +80,16 @@ def fit(states: States, labels: Sequence[str]) -> dict[str, LinearMap]:
     components = PCA(min(COMPONENTS, len(states) // 4), random_state=0).fit((states - mean) / scale)
     parts = components.transform((states - mean) / scale)
     spread = parts.std(axis=0)
-    one_hot = LogisticRegression(C=INVERSE_RIDGE, max_iter=5000).fit(parts / spread, labels)
-    weights = one_hot.coef_ / spread @ components.components_ / scale
-    biases = (
-        one_hot.intercept_
-        - weights @ mean
-        - one_hot.coef_ / spread @ components.components_ @ (components.mean_)
-    )
+    regression = LogisticRegression(C=INVERSE_RIDGE, max_iter=5000).fit(parts / spread, labels)
+    weights = regression.coef_ / spread @ components.components_ / scale
+    biases = regression.intercept_ - weights @ mean
     if len(outcomes) == 2:
         # The regression tells the logit of the second outcome alone.
         weights = np.array([np.zeros_like(weights[0]), weights[0]])
         biases = np.array([0.0, biases[0]])
     return {
-        outcome: LinearMap(states=tuple(float(f"{x:.4g}") for x in row), bias=round(float(bias), 5))
-        for outcome, row, bias in zip(outcomes, weights, biases, strict=True)
+        outcome: LinearMap(states=rounded_weights(own), bias=round(float(bias), 5))
+        for outcome, own, bias in zip(outcomes, weights, biases, strict=True)
     }
 
 
@@ -154,8 +152,9 @@ def fit_heads(
     for language in sorted({row["lang"] for row in rows}):
         own = [i for i, row in enumerate(rows) if row["lang"] == language]
         shares = [float(right[i]) for i in own]
-        interval = mean_interval(shares, groups=_groups([rows[i]["group"] for i in own]))
+        interval = mean_interval(shares, groups=[rows[i]["group"] for i in own])
         share = sum(shares) / len(shares)
+        low, high = interval or (share, share)
         heads.append(
             ReplyHead(
                 judge=fitted_for,
@@ -170,22 +169,11 @@ def fit_heads(
                     "labels": dict(Counter(row["label"] for row in rows)),
                     "date": datetime.date.today().isoformat(),
                 },
-                figures={"accuracy": _rounded(share, *(interval or (share, share)))},
+                figures=rounded({"accuracy": Figure(share, low, high)}),
             )
         )
         print(f"{language}: {share:.3f} of {len(own)} rows right, each by a fit on other sources")
     return heads
-
-
-def _groups(names: Sequence[str]) -> list[int]:
-    """Number the groups."""
-    numbers = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    return [numbers[name] for name in names]
-
-
-def _rounded(*numbers: float) -> tuple[float, float, float]:
-    first, second, third = (round(number, 4) for number in numbers)
-    return first, second, third
 
 
 if __name__ == "__main__":

@@ -58,7 +58,9 @@ def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[heads
     shares = _held_out_shares(readings, logits, labels_of_sentences, fold)
     fitted_map = _fit_map(pieces)
     weights = axes @ fitted_map.word
-    word = heads.LinearMap(states=_rounded(weights), bias=round(fitted_map.bias - float(mean @ weights), 5))
+    word = heads.LinearMap(
+        states=rounded_weights(weights), bias=round(fitted_map.bias - float(mean @ weights), 5)
+    )
     minimums = _soft_minimums(logits, readings, np.arange(len(readings)))
     # The map of words is fitted to the answers in all languages.
     fingerprints = Fingerprints.of([reading.sample for reading in readings])
@@ -79,7 +81,7 @@ def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[heads
                 layer=layer,
                 word=word,
                 sentence=sentence,
-                overlap=_rounded(answer.slope * fitted_map.overlap),
+                overlap=rounded_weights(answer.slope * fitted_map.overlap),
                 calibration=_after(answer, calibration),
                 answer=heads.SoftMinimum(
                     sharpness=round(answer.sharpness / answer.slope, 5), conjunction=answer.conjunction
@@ -305,7 +307,7 @@ def _logistic(logits: Array, labels: Array, weights: Array) -> tuple[float, Arra
     return float(weights @ losses), -weights * signs * (1 - np.exp(-losses))
 
 
-def _rounded(weights: Array) -> tuple[float, ...]:
+def rounded_weights(weights: Array) -> tuple[float, ...]:
     """Round to four digits: labels determine no more."""
     return tuple(float(f"{weight:.4g}") for weight in weights)
 

@@ -129,27 +129,37 @@ class DryRunEngine:
         temperature: float,
     ) -> None:
         """Count the tokens of the replies to `items` and of their prompts."""
-        before, after = self.frame(prefix)
+        _, after = self.frame(prefix)
         opening, later = self._forced(fields)
-        context_tokens = len(self.tokens(context))
         item_tokens = [self.tokens(item) for item in items]
         feeds = [[*tokens, *after, *opening] for tokens in item_tokens]
-        feed_sizes = [len(feed) for feed in feeds]
-        stem = len(before) + context_tokens
-        for chunk in chunks(feed_sizes, budgets, stem, self.settings.n_ctx, self.settings.width):
+        for chunk in self._prefilled(prefix, context, feeds, budgets):
             nodes, _ = build_tree([feeds[i] for i in chunk])
             forced = count_beyond(nodes, [len(item_tokens[i]) + len(after) for i in chunk])
             decoded = sum(min(budgets[i], fields.estimate(len(item_tokens[i]))) for i in chunk)
             self.spent = self.spent.plus(
-                prefix=0 if prefix in self._prefixes else len(before),
-                context=0 if self._in_cache == (prefix, context) else context_tokens,
                 items=len(nodes) - forced,
                 forced=forced + later * len(chunk),
                 decoded=round(decoded),
                 guessed=0 if temperature > 0 else round(WRONG_GUESSES * decoded),
             )
-            self._prefixes.add(prefix)
-            self._in_cache = (prefix, context)
+
+    def _prefilled(
+        self, prefix: PromptPrefix, context: str, feeds: Sequence[Sequence[int]], budgets: Sequence[int]
+    ) -> list[range]:
+        """Return the items that are decoded together, and count prefix and context where they are new."""
+        before, _ = self.frame(prefix)
+        context_tokens = len(self.tokens(context))
+        sizes = [len(feed) for feed in feeds]
+        stem = len(before) + context_tokens
+        item_ranges = chunks(sizes, budgets, stem, self.settings.n_ctx, self.settings.width)
+        self.spent = self.spent.plus(
+            prefix=0 if prefix in self._prefixes else len(before),
+            context=0 if self._in_cache == (prefix, context) else context_tokens,
+        )
+        self._prefixes.add(prefix)
+        self._in_cache = (prefix, context)
+        return item_ranges
 
     def read(self, context: str, item: str, layer: int) -> TokenValues:
         """Return states of zeros, of width 1. Raises ContextTooLong as a real engine does."""
@@ -171,22 +181,12 @@ class DryRunEngine:
         layer: int,  # noqa: ARG002
     ) -> npt.NDArray[np.float32]:
         """Return states of zeros, of width 1. Raises ContextTooLong as a real engine does."""
-        fields = _ReplyFields.of_schema(schema)
-        before, after = self.frame(prefix)
-        opening, _ = self._forced(fields)
-        context_tokens = len(self.tokens(context))
+        _, after = self.frame(prefix)
+        opening, _ = self._forced(_ReplyFields.of_schema(schema))
         feeds = [[*self.tokens(item), *after, *opening] for item in items]
-        sizes = [len(feed) for feed in feeds]
-        stem = len(before) + context_tokens
-        for chunk in chunks(sizes, [0] * len(items), stem, self.settings.n_ctx, self.settings.width):
+        for chunk in self._prefilled(prefix, context, feeds, [0] * len(items)):
             nodes, _ = build_tree([feeds[i] for i in chunk])
-            self.spent = self.spent.plus(
-                prefix=0 if prefix in self._prefixes else len(before),
-                context=0 if self._in_cache == (prefix, context) else context_tokens,
-                read=len(nodes),
-            )
-            self._prefixes.add(prefix)
-            self._in_cache = (prefix, context)
+            self.spent = self.spent.plus(read=len(nodes))
         return blank_rows(len(items))
 
     def likelihood(self, context: str, items: Sequence[str]) -> list[Likelihood]:

@@ -198,18 +198,32 @@ class Engine(TreeEngine):
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
-        before, _ = self.frame(prefix)
         context_tokens = self.tokens(context)
         budgets = [budget] * len(items) if isinstance(budget, int) else list(budget)
         decoders = self._reply_decoders(prefix, context_tokens, items, schema, budgets, temperature, seeds)
-        stem = len(before) + len(context_tokens)
-        feeds = [len(decoder.feed) for decoder in decoders]
-        item_ranges = chunks(feeds, budgets, stem, self.settings.n_ctx, self.settings.width)
+        feeds = [decoder.feed for decoder in decoders]
+        stem, item_ranges = self._item_ranges(prefix, context_tokens, feeds, budgets)
         with self._decoding():
             self._prefill(prefix, context_tokens)
             for item_range in item_ranges:
                 self._decode_replies([decoders[i] for i in item_range], stem)
         return [decoder.reply() for decoder in decoders]
+
+    def _item_ranges(
+        self,
+        prefix: PromptPrefix,
+        context: Sequence[int],
+        feeds: Sequence[Sequence[int]],
+        budgets: Sequence[int],
+    ) -> tuple[int, list[range]]:
+        """Return the number of tokens before the items, and the items that are decoded together.
+
+        Raises ContextTooLong where a single item does not fit.
+        """
+        before, _ = self.frame(prefix)
+        stem = len(before) + len(context)
+        sizes = [len(feed) for feed in feeds]
+        return stem, chunks(sizes, budgets, stem, self.settings.n_ctx, self.settings.width)
 
     def _reply_decoders(
         self,
@@ -258,13 +272,11 @@ class Engine(TreeEngine):
     ) -> npt.NDArray[np.float32]:
         self.check_readable()
         node = self.architecture.node(layer)
-        before, _ = self.frame(prefix)
         context_tokens = self.tokens(context)
         no_budget = [0] * len(items)
         decoders = self._reply_decoders(prefix, context_tokens, items, schema, no_budget, 0.0, None)
         feeds = [decoder.feed for decoder in decoders]
-        stem = len(before) + len(context_tokens)
-        item_ranges = chunks([*map(len, feeds)], no_budget, stem, self.settings.n_ctx, self.settings.width)
+        stem, item_ranges = self._item_ranges(prefix, context_tokens, feeds, no_budget)
         states = []
         with self._decoding():
             self._prefill(prefix, context_tokens)

@@ -34,6 +34,7 @@ class ReplyHead(FittedRow):
     outcomes       outcome -> the map of a state to its logit; the probabilities are their softmax
     """
 
+    # There is no command for them: `scripts/fit_reply_head` writes the shipped ones.
     KIND = "reply_heads"
     COMMAND = "fit"
 

@@ -339,22 +339,9 @@ class Abstention(Judgement[AbstentionInputs, AbstentionRecord]):
         The judge is asked nothing about a response of which no statement is judged, and not whether it lacks
         something where no word of it says so.
         """
-        told = told_by_words(inputs.response)
-        if told is None and inputs.kind_head is not None:
-            told = _read_what_it_tells(inputs, inputs.kind_head, models.engine)
-        elif told is None:
-            told = _ask_what_it_tells(inputs, models.engine)
+        told = told_by_words(inputs.response) or _what_it_tells(inputs, models.engine)
         is_proved = proof(told.lacks, told.whole, inputs.supported) >= MIN_PROOF
-        answer = ShortAnswer()
-        read_answerable = None
-        if not (is_proved or inputs.has_label):
-            if inputs.answerable_head is None:
-                answer = _short_answer(inputs, models)
-            else:
-                read_answerable, number_of_windows = _read_answerable(
-                    inputs, inputs.answerable_head, models.engine
-                )
-                answer = ShortAnswer(windows=number_of_windows)
+        found = InContexts() if is_proved or inputs.has_label else _search_contexts(inputs, models)
         return AbstentionRecord(
             gives=told.gives,
             lacks=told.lacks,
@@ -363,13 +350,13 @@ class Abstention(Judgement[AbstentionInputs, AbstentionRecord]):
             labelled=inputs.labelled,
             has_label=inputs.has_label,
             has_contexts=inputs.contexts is not None,
-            read_answerable=read_answerable,
-            short_answer=answer.text,
-            short_answer_supported=answer.supported,
-            short_answer_whole=answer.whole,
-            evidence=answer.evidence,
+            read_answerable=found.read,
+            short_answer=found.answer,
+            short_answer_supported=found.supported,
+            short_answer_whole=found.whole,
+            evidence=found.evidence,
             language=inputs.response.language,
-            windows=answer.windows,
+            windows=found.windows,
         )
 
 
@@ -434,6 +421,13 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile("|".join(hints), re.IGNORECASE)
 
 
+def _what_it_tells(inputs: AbstentionInputs, engine: TreeEngine) -> Told:
+    """Find what the response gives and lacks: by the head where there is one, else by the judge's replies."""
+    if inputs.kind_head is None:
+        return _ask_what_it_tells(inputs, engine)
+    return _read_what_it_tells(inputs, inputs.kind_head, engine)
+
+
 def _ask_what_it_tells(inputs: AbstentionInputs, engine: TreeEngine) -> Told:
     """Ask whether the response gives and completes what is asked, and find whether it lacks something.
 
@@ -478,26 +472,6 @@ def _read_what_it_tells(inputs: AbstentionInputs, head: ReplyHead, engine: TreeE
     return Told(gives, lacks, 1.0)
 
 
-def _read_answerable(inputs: AbstentionInputs, head: ReplyHead, engine: TreeEngine) -> tuple[float, int]:
-    """Return P(the contexts answer the question), the highest of their windows, and the number of these.
-
-    It is 0 where there are no words to read.
-    """
-    contexts = inputs.contexts or ()
-    if not any(map(has_words, contexts)):
-        return 0.0, 1
-    prompt = inputs.answerable_prompt
-    prefix = prompt.prefix(head.item, YesOrNo)
-    item = prompt.render_item(head.item, user_input=inputs.response.question)
-    parts = windows(engine, prefix, contexts, [item], bare=prompt.render_context(contexts=""))
-    probabilities = []
-    for part in parts:
-        context = prompt.render_context(contexts=part)
-        [state] = engine.states_before_replies(prefix, context, [item], YesOrNo, head.layer)
-        probabilities.append(head.of(state)["yes"])
-    return max(probabilities), len(parts)
-
-
 def _prefix_of(prompt: Prompt) -> PromptPrefix:
     return prompt.prefix("gives", YesOrNo, lacks=YesOrNo, whole=YesOrNo)
 
@@ -517,25 +491,55 @@ def _ask_about(
     return {kind: probability_of_yes(reply) for kind, reply in zip(kinds, replies, strict=True)}
 
 
-class ShortAnswer(NamedTuple):
-    """The shortest answer that the contexts give, "" for none, and how far it can be trusted."""
+class InContexts(NamedTuple):
+    """What the contexts tell of an answer: as a head reads it, or the shortest one that the judge writes.
 
-    text: str = ""
+    read              P(they answer the question); None where nothing was read
+    answer            the short answer, "" for none
+    supported, whole  how far it can be trusted: P(they support it), P(it gives all that is asked)
+    """
+
+    read: float | None = None
+    answer: str = ""
     supported: float = 0.0
     whole: float = 0.0
     evidence: Evidence | None = None
     windows: int = 1
 
 
-def _short_answer(inputs: AbstentionInputs, models: Models) -> ShortAnswer:
+def _search_contexts(inputs: AbstentionInputs, models: Models) -> InContexts:
+    """Find whether the contexts answer: by the head where there is one, else by a short answer."""
+    contexts = inputs.contexts or ()
+    head = inputs.answerable_head
+    if not any(map(has_words, contexts)):
+        return InContexts(read=None if head is None else 0.0)
+    if head is None:
+        return _short_answer(inputs, contexts, models)
+    return _read_answerable(inputs, contexts, head, models.engine)
+
+
+def _read_answerable(
+    inputs: AbstentionInputs, contexts: Sequence[str], head: ReplyHead, engine: TreeEngine
+) -> InContexts:
+    """Let the head tell whether the contexts answer the question, as the likeliest of their windows does."""
+    prompt = inputs.answerable_prompt
+    prefix = prompt.prefix(head.item, YesOrNo)
+    item = prompt.render_item(head.item, user_input=inputs.response.question)
+    parts = windows(engine, prefix, contexts, [item], bare=prompt.render_context(contexts=""))
+    probabilities = []
+    for part in parts:
+        context = prompt.render_context(contexts=part)
+        [state] = engine.states_before_replies(prefix, context, [item], YesOrNo, head.layer)
+        probabilities.append(head.of(state)["yes"])
+    return InContexts(read=max(probabilities), windows=len(parts))
+
+
+def _short_answer(inputs: AbstentionInputs, contexts: Sequence[str], models: Models) -> InContexts:
     """Write an answer in each window of the contexts, check all against the whole, and return the best.
 
     An answer is broken into statements as any response is, and is supported as far as its least statement: a
     bare name, or a second half that was made up, would pass too easily.
     """
-    contexts = inputs.contexts or ()
-    if not any(map(has_words, contexts)):
-        return ShortAnswer()
     answers, number_of_windows = _write_answers(inputs, contexts, models.engine)
     found = []
     for answer in answers:
@@ -544,16 +548,16 @@ def _short_answer(inputs: AbstentionInputs, models: Models) -> ShortAnswer:
         statements = [Statement(sentence=0, text=text) for text in texts]
         decisions = inputs.decider.decide(contexts, statements, closest, models)
         found.append(
-            ShortAnswer(
-                text=answer,
+            InContexts(
+                answer=answer,
                 supported=min(decided.probability for decided in decisions.decided),
                 whole=_ask_about(answer, ["whole"], inputs, models.engine)["whole"],
                 evidence=closest[0][0] if closest[0] else None,
                 windows=number_of_windows,
             )
         )
-    none = ShortAnswer(windows=number_of_windows)
-    return max(found, key=lambda answer: answer.supported * answer.whole, default=none)
+    none = InContexts(windows=number_of_windows)
+    return max(found, key=lambda one: one.supported * one.whole, default=none)
 
 
 def _statements_of(answer: str, inputs: AbstentionInputs, engine: TreeEngine) -> list[str]:

@@ -15,7 +15,7 @@ from localeval.engine.interface import EmbeddingModel, EntailmentModel, TreeEngi
 from localeval.errors import InputError
 from localeval.fitted.curves import Curve, Curves
 from localeval.fitted.heads import Head
-from localeval.fitted.reply_heads import ReplyHead
+from localeval.fitted.reply_heads import ReplyHeads
 from localeval.judgements.decision import Decision, DecisionContext, Kind
 from localeval.options import Options
 from localeval.prompts import PromptForm, register_prompt
@@ -102,7 +102,7 @@ class Choices:
 
     options: Options
     heads: Mapping[str, Head] = field(default_factory=dict)
-    reply_heads: Mapping[str, ReplyHead] = field(default_factory=dict)
+    reply_heads: ReplyHeads = field(default_factory=dict)
     curves: Curves = field(default_factory=dict)
     embedder: Mapping[str, Any] = field(default_factory=dict)
     classifier: Mapping[str, Any] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import pytest
 
 from localeval import Judge, Result, Score, evaluate, rescore
 from localeval.fitted.heads import LinearMap
+from localeval.fitted.reply_heads import ReplyHead
 from localeval.judgements.decision import Decision
 from localeval.runs.folder import load
 from localeval.testing import FakeEngine, fake_judge
@@ -60,12 +62,17 @@ def judged(
     *replies: dict[str, Any],
     contexts: list[str] | None = CONTEXTS,
     question: str = QUESTION,
+    heads: Mapping[str, ReplyHead] | None = None,
     **columns: Any,
 ) -> Judged:
-    """Judge a response whose sentences are its statements; all replies must have been asked for."""
+    """Judge a response whose sentences are its statements; all replies must have been asked for.
+
+    heads  that the judge has for its replies, by "prompt/language"
+    """
     engine = FakeEngine(replies)
     sample = {"user_input": question, "response": response, "retrieved_contexts": contexts, **columns}
-    [result] = evaluate([sample], NAMES, fake_judge(engine), statements="sentences").samples
+    with patch.object(Judge, "reply_heads", lambda *_: heads or {}):
+        [result] = evaluate([sample], NAMES, fake_judge(engine), statements="sentences").samples
     engine.close()
     [listed] = [one for one in result.decisions() if one.judgement == "abstention"]
     accuracy, unsupported, over_refusal = (result.scores[name] for name in NAMES)
@@ -379,22 +386,13 @@ def test_csv_and_page_say_why(tmp_path: Path) -> None:
     assert "by the contexts: The mill was built in 1820." in (tmp_path / "report.html").read_text("utf-8")
 
 
-def read(response: str, kinds: dict[str, float], answerable: float, **columns: Any) -> Judged:
-    """Judge with heads that read these probabilities, whatever the states."""
-    heads = {
+def heads(kinds: dict[str, float], answerable: float) -> dict[str, ReplyHead]:
+    """Return heads that read these probabilities, whatever the states."""
+    in_contexts = {"yes": answerable, "no": 1 - answerable}
+    return {
         "abstention/en": reply_head(_biased(kinds)),
-        "answerable/en": reply_head(
-            _biased({"yes": answerable, "no": 1 - answerable}), "answerable", "answerable"
-        ),
+        "answerable/en": reply_head(_biased(in_contexts), "answerable", "answerable"),
     }
-    engine = FakeEngine(columns.pop("replies"))
-    judge = fake_judge(engine)
-    with patch.object(Judge, "reply_heads", lambda *_: heads):
-        sample = {"user_input": QUESTION, "response": response, "retrieved_contexts": CONTEXTS, **columns}
-        [result] = evaluate([sample], NAMES, judge, statements="sentences").samples
-    [listed] = [one for one in result.decisions() if one.judgement == "abstention"]
-    accuracy, unsupported, over_refusal = (result.scores[name] for name in NAMES)
-    return Judged(accuracy, unsupported, over_refusal, listed.decisions, [])
 
 
 def _biased(shares: dict[str, float]) -> dict[str, LinearMap]:
@@ -404,17 +402,17 @@ def _biased(shares: dict[str, float]) -> dict[str, LinearMap]:
 def test_heads_tell_the_kind_of_response_and_whether_the_contexts_answer_and_nothing_is_asked() -> None:
     kinds = {"answered": 0.1, "partly": 0.2, "refused": 0.7}
     # The statement's support is asked, and nothing else.
-    found = read("Ask the miller.", kinds, answerable=0.8, replies=[UNSUPPORTED])
+    found = judged("Ask the miller.", UNSUPPORTED, heads=heads(kinds, answerable=0.8))
     assert found.cells == [("over_refusal", False)]
     assert found.over_refusal.value == 1.0
     assert found.over_refusal.soft == pytest.approx(0.7)
     assert [decision.probability for decision in found.decisions[:2]] == pytest.approx([0.8, 0.1])
-    found = read("Ask the miller.", kinds, answerable=0.3, replies=[UNSUPPORTED])
+    found = judged("Ask the miller.", UNSUPPORTED, heads=heads(kinds, answerable=0.3))
     assert found.cells == [("refused", True)]
 
 
 def test_a_supported_answer_proves_that_the_contexts_answer_before_a_head_is_asked() -> None:
     kinds = {"answered": 0.9, "partly": 0.05, "refused": 0.05}
-    found = read(ANSWER, kinds, answerable=0.01, replies=[SUPPORTED])
+    found = judged(ANSWER, SUPPORTED, heads=heads(kinds, answerable=0.01))
     assert found.cells == [("answered", True)]
     assert found.decisions[0].probability == pytest.approx(0.9 * 0.9)
